@@ -5,7 +5,7 @@ Every slot of a machine has a base class here, with the methods that the machine
 ``"module:Class"``, or registered under a short name with the decorator `policy`.
 """
 
-from gpusim.config.schema import TlbConfig
+from gpusim.config.translation import TlbConfig
 from gpusim.core.component import Component
 from gpusim.core.counters import count
 from gpusim.core.errors import OptionError, UserError, at_least, one_of

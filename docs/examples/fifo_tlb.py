@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpusim.config.schema import TlbConfig
+from gpusim.config.translation import TlbConfig
 from gpusim.core.mapping import Mapping
 from gpusim.core.registry import Slot, policy
 from gpusim.hardware.tlb import TlbArray

@@ -13,17 +13,8 @@ from gpusim.config.check_stages import check_stages
 from gpusim.config.check_unified import check_unified
 from gpusim.config.choices import check_choices
 from gpusim.config.mig import MigConfig
-from gpusim.config.schema import (
-    CUT,
-    LINES,
-    SCOPES,
-    SLICES,
-    GpuConfig,
-    L1Config,
-    L2Config,
-    TlbConfig,
-    WalkConfig,
-)
+from gpusim.config.schema import LINES, GpuConfig, L1Config, L2Config
+from gpusim.config.translation import CUT, SCOPES, SLICES, TlbConfig, WalkConfig
 from gpusim.core.interleaving import hash_refusal
 from gpusim.core.warp_program import SECTOR_BYTES
 from gpusim.files.structure import Problem

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from gpusim.config.auxiliary import InstructionCacheConfig, SideCacheConfig, SideTlbConfig
 from gpusim.config.check_virtual import AFTER_L2
-from gpusim.config.schema import FBT_LEVEL, LINES, GpuConfig
+from gpusim.config.schema import LINES, GpuConfig
+from gpusim.config.translation import FBT_LEVEL
 from gpusim.files.structure import Problem
 from gpusim.files.toml_document import Key
 from gpusim.files.units import format_bytes

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gpusim.config.schema import FBT_LEVEL, SCOPES, WALK_STAGE, GpuConfig
+from gpusim.config.schema import WALK_STAGE, GpuConfig
+from gpusim.config.translation import FBT_LEVEL, SCOPES
 from gpusim.core.errors import nearest
 from gpusim.files.structure import Problem
 

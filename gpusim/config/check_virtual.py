@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from gpusim.config.schema import FBT_LEVEL, SLICES, FbtConfig, GpuConfig
+from gpusim.config.schema import GpuConfig
+from gpusim.config.translation import FBT_LEVEL, SLICES, FbtConfig
 from gpusim.files.structure import Problem
 
 AFTER_L2 = "after-l2"

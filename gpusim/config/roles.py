@@ -10,7 +10,8 @@ from attrs import evolve, frozen
 
 from gpusim.config.auxiliary import SIDE_CACHES
 from gpusim.config.layers import NONE, Setting, Tree, find_node, leaves, merge
-from gpusim.config.schema import SLICES, GpuConfig
+from gpusim.config.schema import GpuConfig
+from gpusim.config.translation import SLICES
 from gpusim.core.errors import UserError, nearest
 from gpusim.files.structure import Problem, StructureError, default_of
 from gpusim.files.toml_document import Key

@@ -11,13 +11,15 @@ from collections.abc import Mapping, Sequence
 
 from attrs import evolve, field, frozen
 
-from gpusim.config.auxiliary import GROUPS, SIDE_CACHES, InstructionCacheConfig, SideCacheConfig
-from gpusim.config.choices import CHOICES, choice_of
+from gpusim.config.auxiliary import SIDE_CACHES, InstructionCacheConfig, SideCacheConfig
+from gpusim.config.choices import choice_of
 from gpusim.config.dram import DramConfig
 from gpusim.config.field_facts import later
 from gpusim.config.mig import MigConfig
 from gpusim.config.paging import PagingConfig
 from gpusim.config.shootdown import ShootdownConfig
+from gpusim.config.sm import SmConfig
+from gpusim.config.translation import SCOPES, FbtConfig, TlbConfig, WalkConfig
 from gpusim.core.interleaving import HASHES, RANDOM, XOR
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.registry import Slot, policy_of
@@ -25,90 +27,6 @@ from gpusim.files.units import Bytes, Duration, Hertz, cycles, parse_bytes
 
 LRU = PolicyConfig("lru")
 """Replacement of every array, unless a model says otherwise."""
-
-
-@frozen
-class UnitConfig:
-    """Functional units of one kind, of one warp scheduler.
-
-    Attributes:
-        latency: cycles from the issue of an instruction to that of one that needs its result.
-        interval: cycles of the units that an instruction takes.
-    """
-
-    latency: int
-    interval: int = 1
-
-
-@frozen
-class ArithmeticConfig:
-    """What arithmetic takes, by the units that execute it.
-
-    Attributes:
-        integer: integers, logic, moves, comparisons, control.
-        fp32: single and half precision.
-        fp64: double precision.
-        special: transcendental functions and conversions.
-        tensor: products of matrices.
-    """
-
-    integer: UnitConfig
-    fp32: UnitConfig
-    fp64: UnitConfig
-    special: UnitConfig
-    tensor: UnitConfig
-
-    @property
-    def units(self) -> tuple[UnitConfig, ...]:
-        """By `gpusim.core.warp_program.Unit`."""
-        return (self.integer, self.fp32, self.fp64, self.special, self.tensor)
-
-
-@frozen
-class SmConfig:
-    """The streaming multiprocessors.
-
-    Attributes:
-        count: SMs of the GPU.
-        warp_size: lanes of a warp, 32 or 64.
-        simd_lanes: lanes that one scheduler issues a cycle; a 64-lane warp on 32 takes two.
-        schedulers: warp schedulers of an SM, 1 to 4; warp slots are dealt out in turn.
-        scheduler: warp scheduler policy.
-        max_threads, max_warps, max_blocks, registers, shared_memory: occupancy limits of an SM.
-        block_end: when a block gives its place to another: when its loads and stores are
-            ``"answered"``, or when its loads are and its stores ``"sent"``.
-        block_start: from a block's getting a place on an SM to its first instruction.
-        lsu_width: transactions that the load/store unit starts at once.
-        lsu_interval: cycles until it starts the next ones.
-        lsu_queue: memory instructions that wait in front of it.
-        max_loads: loads of one warp that may be outstanding.
-        store_credits: stores of one SM that may be on their way.
-        shared_latency: of one conflict-free shared-memory access.
-        shared_loads: whether a warp waits for each of its shared-memory accesses (``"wait"``), or
-            goes on until it needs the value of a load (``"scoreboard"``).
-        arithmetic: what arithmetic takes; None: an issue cycle.
-    """
-
-    count: int
-    warp_size: int = choice_of(32, 64)
-    simd_lanes: int = 32
-    schedulers: int = choice_of(1, 2, 3, 4, default=2)
-    scheduler: PolicyConfig = policy_of(Slot.WARP_SCHEDULER, "gto")
-    max_threads: int = 2048
-    max_warps: int = 64
-    max_blocks: int = 16
-    registers: int = 65536
-    shared_memory: Bytes = Bytes(48 << 10)
-    block_start: Duration = later(cycles(1))
-    block_end: str = later(choice_of("answered", "sent"))
-    lsu_width: int = 1
-    lsu_interval: int = later(1)
-    lsu_queue: int = 8
-    max_loads: int = 8
-    store_credits: int = 64
-    shared_latency: Duration = cycles(24)
-    shared_loads: str = later(choice_of("wait", "scoreboard"))
-    arithmetic: ArithmeticConfig | None = None
 
 
 LINES = (32, 64, 128, 256)
@@ -198,144 +116,6 @@ class L1Config:
         whole = self.unified or 0
         sizes = [parse_bytes(word) for word in (self.carve_outs or "").split()]
         return [(size, (whole - size) // self.line // self.sets) for size in sizes]
-
-
-SLICES = "slices"
-"""The scope of a TLB that is dealt out to the slices of a multi-instance GPU."""
-
-SCOPES = (*GROUPS, SLICES, "instance", "gpu")
-"""Scopes of a stage of translation, from the narrowest to the widest."""
-
-CUT = ("entries", "ways", "ports", "mshrs", "queue", "victims")
-"""What each slice has a part of then; sets stay as many."""
-
-
-XOR_SLICES = "xor-slices"
-"""Hash of a TLB of two slices, of which the parity of the page number chooses one."""
-
-
-@frozen
-class TlbConfig:
-    """One TLB level; levels are listed from the SM outward.
-
-    Attributes:
-        scope: how many share one TLB: ``"sm"``, ``"tpc"``, ``"gpc"``, ``"instance"`` (one, whatever
-            the size of the instance), ``"slices"`` (one, to which each slice of an instance brings
-            its part of all `CUT`) or ``"gpu"``.
-        entries, ways: its shape (ways = entries: fully associative).
-        sub_entries: pages of one entry's range that it can map, a power of two.
-        ports: lookups a cycle.
-        latency: of a lookup.
-        mshrs: pages that may be outstanding.
-        misses: of the first level: which may be under way at once: ``"mshr"`` (as many as there
-            are MSHRs), ``"hit-under-miss"`` (those of one warp instruction of an SM) or
-            ``"lsu-blocking"`` (one, and nothing else is translated meanwhile).
-        merging: whether misses on one page wait for one translation, or each asks for its own
-            (`mshrs` is then the number of misses).
-        queue: requests that fit in front of it.
-        trip: latency of the way to it from the level before.
-        array: TLB array policy: in which set a translation may be.
-        sets: TLB set policy: what a set of an array of sets can hold.
-        hash: ``"xor"``: all bits of the page number, folded, choose the set; ``"xor-slices"``: so
-            in each of two slices, between which their parity chooses; None (``"none"`` in a
-            model): the lowest bits do.
-        victims: entries of a victim buffer behind the array; None (``"none"``): there is none.
-        fill: TLB fill policy: which translations that come back may go into the array.
-        replacement: replacement policy: which entry of a set goes.
-        ideal: every lookup hits, at the lookup latency.
-    """
-
-    scope: str = field(metadata={CHOICES: SCOPES})
-    entries: int
-    ways: int
-    sub_entries: int = 1
-    ports: int = 1
-    latency: Duration = cycles(1)
-    mshrs: int = 32
-    misses: str = later(choice_of("mshr", "hit-under-miss", "lsu-blocking"))
-    merging: bool = later(True)
-    queue: int = 64
-    trip: Duration = cycles(0)
-    array: PolicyConfig = policy_of(Slot.TLB_ARRAY, "set-associative")
-    sets: PolicyConfig = policy_of(Slot.TLB_SET, "plain")
-    hash: str | None = choice_of(XOR, XOR_SLICES, default=None)
-    victims: int | None = None
-    fill: PolicyConfig = policy_of(Slot.TLB_FILL, "always")
-    replacement: PolicyConfig = later(policy_of(Slot.REPLACEMENT, "lru"))
-    ideal: bool = False
-
-    def part(self, slices: int, whole: int) -> TlbConfig:
-        """The TLB of an instance with `slices` of the `whole` slices of a GPU."""
-        if self.scope != SLICES:
-            return self
-        given = {name: value for name in CUT if (value := getattr(self, name)) is not None}
-        return evolve(self, **{name: value * slices // whole for name, value in given.items()})
-
-
-@frozen
-class WalkCacheConfig:
-    """A page-walk cache.
-
-    Attributes:
-        kind: ``"levels"`` keeps upper-level entries and skips the levels above the deepest match;
-            ``"split"`` does so with as many entries for each level, ``"paths"`` with entries of
-            all upper levels of a path; ``"lines"`` keeps lines of the page table and is probed at
-            each level.
-        entries: of a ``"levels"`` or ``"paths"`` cache; of each level of a ``"split"`` one.
-        size: of a ``"lines"`` cache.
-        ways: ways of either (0: fully associative).
-        line: of a ``"lines"`` cache.
-        latency: of a probe.
-        replacement: replacement policy: which entry or line of a set goes.
-    """
-
-    kind: str = field(metadata={CHOICES: ("levels", "split", "paths", "lines")})
-    entries: int = 0
-    size: Bytes = Bytes(0)
-    ways: int = 0
-    line: Bytes = Bytes(64)
-    latency: Duration = cycles(0)
-    replacement: PolicyConfig = later(policy_of(Slot.REPLACEMENT, "lru"))
-
-    @property
-    def blocks(self) -> int:
-        """Entries (of each level, if it is split) or lines that fit."""
-        if self.kind != "lines":
-            return self.entries
-        return self.size // self.line if self.line else 0
-
-
-@frozen
-class WalkConfig:
-    """Page-table walkers behind the last TLB level.
-
-    Attributes:
-        walkers: walks at once.
-        cost: ``"fixed"`` (`latency` a walk), ``"per-level"`` (`latency` a level that the walk
-            cache does not cover) or ``"memory"`` (a read request a level).
-        latency: see `cost`.
-        memory: where the reads of a ``"memory"`` walk go: ``"l2"`` or ``"dram"``.
-        sent_by: what sends them to the L2 cache: the ``"walkers"``, beside its banks, or the
-            ``"sms"`` that asked, through the crossbar, before their data.
-        trip: latency from the last TLB level to the walkers.
-        queue: walks that wait for a walker.
-        order: walk order policy: which waiting walk gets a walker that is free.
-        cache: the page-walk cache, if any.
-    """
-
-    walkers: int
-    cost: str = choice_of("fixed", "per-level", "memory")
-    latency: Duration = cycles(500)
-    memory: str = choice_of("l2", "dram")
-    sent_by: str = later(choice_of("walkers", "sms"))
-    trip: Duration = cycles(0)
-    queue: int = 1024
-    order: PolicyConfig = later(policy_of(Slot.WALK_ORDER, "fcfs"))
-    cache: WalkCacheConfig | None = None
-
-    def reads(self, memory: str) -> bool:
-        """Whether walks really read the page table, and from there: ``"l2"`` or ``"dram"``."""
-        return self.cost == "memory" and self.memory == memory
 
 
 WALK_STAGE = "walk"
@@ -475,48 +255,6 @@ class L2Config:
     def sectored(self) -> bool:
         """Whether lines are fetched and written back in parts, or stores take them unfetched."""
         return self.sector is not None and (self.sector < self.line or self.byte_masks is True)
-
-
-SUB_PAGE = 4096
-"""Bytes of the smallest page, which an entry of the table with a line vector maps."""
-FBT_LEVEL = "FBT"
-"""Name of the forward table among the TLB levels, and of the state of warps that wait for it."""
-
-
-@frozen
-class RemappingConfig:
-    """Dynamic synonym remapping: a table beside each L1 and side cache (VC §4.3).
-
-    Attributes:
-        entries: pages that it maps to their leading pages; it is fully associative.
-        latency: of a lookup, which every access to the cache meets first.
-    """
-
-    entries: int
-    latency: Duration = cycles(0)
-
-
-@frozen
-class FbtConfig:
-    """The forward–backward table, which makes virtual L2 caches correct (VC §4).
-
-    Attributes:
-        entries, ways: its shape, of the forward and of the backward table alike.
-        latency: of a lookup.
-        trip: latency of the way between the L2 banks and it.
-        second_level: misses of the last TLB level ask the forward table before the walkers.
-        large_pages: how pages above 4 KiB are kept: ``"sub-pages"`` (an entry for each 4 KiB that
-            were touched) or ``"counter"`` (one entry, which counts the lines in the L2 cache).
-        remapping: synonyms are given their leading names before they look in an L1 cache.
-    """
-
-    entries: int
-    ways: int
-    latency: Duration = cycles(5)
-    trip: Duration = cycles(10)
-    second_level: bool = False
-    large_pages: str = choice_of("sub-pages", "counter")
-    remapping: RemappingConfig | None = None
 
 
 @frozen

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from attrs import evolve, frozen
 
 from gpusim.config.auxiliary import InstructionCacheConfig, SideCacheConfig
-from gpusim.config.schema import GpuConfig, L1Config, TlbConfig
+from gpusim.config.schema import GpuConfig, L1Config
+from gpusim.config.translation import TlbConfig
 from gpusim.core.component import Component
 from gpusim.core.engine import Environment
 from gpusim.core.signals import SignalBoard

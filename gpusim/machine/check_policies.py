@@ -7,7 +7,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 
 from gpusim.config.check_unified import check_unified
-from gpusim.config.schema import LRU, GpuConfig, TlbConfig
+from gpusim.config.schema import LRU, GpuConfig
+from gpusim.config.translation import TlbConfig
 from gpusim.core.engine import Environment
 from gpusim.core.errors import OptionError, UserError, nearest, own_code_errors, own_modules
 from gpusim.core.policy import Option, PolicyConfig

@@ -8,7 +8,8 @@ from attrs import frozen
 
 from gpusim.config.auxiliary import SideCacheConfig
 from gpusim.config.load import LoadedModel
-from gpusim.config.schema import FbtConfig, GpuConfig, L1Config, StageConfig, TlbConfig
+from gpusim.config.schema import GpuConfig, L1Config, StageConfig
+from gpusim.config.translation import FbtConfig, TlbConfig
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.registry import Slot, make_policy
 from gpusim.core.replacement import make_replacement

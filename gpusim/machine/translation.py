@@ -8,14 +8,8 @@ from itertools import groupby
 
 from attrs import evolve
 
-from gpusim.config.schema import (
-    FBT_LEVEL,
-    SLICES,
-    WALK_STAGE,
-    GpuConfig,
-    StageConfig,
-    TlbConfig,
-)
+from gpusim.config.schema import WALK_STAGE, GpuConfig, StageConfig
+from gpusim.config.translation import FBT_LEVEL, SLICES, TlbConfig
 from gpusim.core.engine import Environment, Sink
 from gpusim.core.errors import UserError
 from gpusim.core.mapping import ASID_SHIFT

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import field, frozen
 
-from gpusim.config.schema import SmConfig
+from gpusim.config.sm import SmConfig
 from gpusim.files.structure import attributes_of, default_of, structure, unstructure
 from gpusim.files.units import Bytes, Hertz
 from gpusim.studies.sweep.user_sources import attributes_text

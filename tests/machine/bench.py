@@ -15,10 +15,9 @@ from gpusim.config.schema import (
     L2Config,
     MemoryConfig,
     PolicyConfig,
-    SmConfig,
-    TlbConfig,
-    WalkConfig,
 )
+from gpusim.config.sm import SmConfig
+from gpusim.config.translation import TlbConfig, WalkConfig
 from gpusim.core.request import MemoryRequest
 from gpusim.core.warp_program import INACTIVE, MEMORY_OPS, SIDE_OPS, Buffer, LaneChunk, Launch, Op
 from gpusim.files.units import Bytes, Hertz, cycles

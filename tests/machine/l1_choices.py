@@ -7,7 +7,8 @@ from typing import Any
 
 import attrs
 
-from gpusim.config.schema import GpuConfig, RemappingConfig
+from gpusim.config.schema import GpuConfig
+from gpusim.config.translation import RemappingConfig
 from gpusim.files.units import cycles
 from tests.hardware.fbt.virtual_machines import FBT, VIRTUAL
 from tests.machine.bench import SMALL, change

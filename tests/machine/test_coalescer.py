@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.config.schema import GpuConfig, StageConfig, WalkConfig
+from gpusim.config.schema import GpuConfig, StageConfig
+from gpusim.config.translation import WalkConfig
 from gpusim.core.mapping import Mapping, became_part
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.warp_program import Buffer

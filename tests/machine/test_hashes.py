@@ -7,7 +7,7 @@ import random
 import attrs
 import pytest
 
-from gpusim.config.schema import WalkConfig
+from gpusim.config.translation import WalkConfig
 from gpusim.core.interleaving import HashedInterleaving
 from gpusim.files.units import Bytes
 from gpusim.machine import Tenant

@@ -10,7 +10,8 @@ import attrs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gpusim.config.schema import GpuConfig, WalkConfig
+from gpusim.config.schema import GpuConfig
+from gpusim.config.translation import WalkConfig
 from gpusim.core.request import Kind
 from gpusim.files.units import cycles
 from gpusim.hardware.dram import Completion

@@ -9,7 +9,8 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from gpusim.config.schema import GpuConfig, WalkCacheConfig, WalkConfig
+from gpusim.config.schema import GpuConfig
+from gpusim.config.translation import WalkCacheConfig, WalkConfig
 from gpusim.core.policy import Option, PolicyConfig
 from gpusim.files.units import cycles
 from tests.machine.bench import SMALL, Run, change

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.config.schema import L2Config, WalkConfig
+from gpusim.config.schema import L2Config
+from gpusim.config.translation import WalkConfig
 from gpusim.core.errors import UserError
 from gpusim.files.units import Bytes
 from gpusim.hardware.cache.array import DIRTY

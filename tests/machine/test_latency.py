@@ -10,7 +10,7 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from gpusim.config.schema import WalkCacheConfig, WalkConfig
+from gpusim.config.translation import WalkCacheConfig, WalkConfig
 from gpusim.files.units import Bytes, cycles
 from tests.machine.bench import SMALL, Run, change
 

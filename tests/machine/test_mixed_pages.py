@@ -12,7 +12,8 @@ import attrs
 import pytest
 
 import gpusim
-from gpusim.config.schema import GpuConfig, MemoryConfig, WalkCacheConfig, WalkConfig
+from gpusim.config.schema import GpuConfig, MemoryConfig
+from gpusim.config.translation import WalkCacheConfig, WalkConfig
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.warp_program import Buffer
 from gpusim.files.units import Bytes, cycles

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.config.schema import WalkConfig
+from gpusim.config.translation import WalkConfig
 from gpusim.files.units import Bytes, Hertz
 from gpusim.hardware.dram.presets import HBM2
 from tests.examples import examples

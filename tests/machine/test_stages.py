@@ -8,7 +8,8 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from gpusim.config.schema import GpuConfig, WalkConfig
+from gpusim.config.schema import GpuConfig
+from gpusim.config.translation import WalkConfig
 from gpusim.core.errors import DeadlockError, WrongMappingError
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.request import Purpose

@@ -9,7 +9,8 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from gpusim.config.schema import GpuConfig, MemoryConfig, TlbConfig
+from gpusim.config.schema import GpuConfig, MemoryConfig
+from gpusim.config.translation import TlbConfig
 from gpusim.core.mapping import Mapping
 from gpusim.core.policy import PolicyConfig
 from gpusim.files.units import Bytes, cycles

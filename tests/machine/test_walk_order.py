@@ -11,7 +11,8 @@ from typing import Any
 import attrs
 import pytest
 
-from gpusim.config.schema import GpuConfig, WalkConfig
+from gpusim.config.schema import GpuConfig
+from gpusim.config.translation import WalkConfig
 from gpusim.core.errors import UserError
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.request import Purpose

@@ -19,15 +19,9 @@ from hypothesis import strategies as st
 from gpusim.config.auxiliary import SIDE_CACHES
 from gpusim.config.field_facts import later_keys
 from gpusim.config.paging import PagingConfig
-from gpusim.config.schema import (
-    GpuConfig,
-    L1Config,
-    L2Config,
-    SmConfig,
-    TlbConfig,
-    WalkCacheConfig,
-    WalkConfig,
-)
+from gpusim.config.schema import GpuConfig, L1Config, L2Config
+from gpusim.config.sm import SmConfig
+from gpusim.config.translation import TlbConfig, WalkCacheConfig, WalkConfig
 from gpusim.core.counters import CounterRow, count, counter_rows
 from gpusim.core.metrics import Metric, Ratio, Scope, Total, declare_metrics, place_metrics
 from gpusim.core.tally import Tally

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.config.schema import GpuConfig, WalkConfig
+from gpusim.config.schema import GpuConfig
+from gpusim.config.translation import WalkConfig
 from gpusim.core.policy import PolicyConfig
 from gpusim.files.units import cycles
 from gpusim.machine import Machine, Tenant

@@ -8,7 +8,8 @@ import attrs
 import pytest
 
 import gpusim
-from gpusim.config.schema import GpuConfig, ShootdownConfig, WalkConfig
+from gpusim.config.schema import GpuConfig, ShootdownConfig
+from gpusim.config.translation import WalkConfig
 from gpusim.files.units import cycles
 from gpusim.machine import Machine
 from gpusim.runs.page_events import PageEvent, play

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpusim.config.schema import TlbConfig
+from gpusim.config.translation import TlbConfig
 from gpusim.core.mapping import Mapping
 from gpusim.hardware.dram.queue import FrFcfs
 from gpusim.hardware.dram.waiting import Waiting

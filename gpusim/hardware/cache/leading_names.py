@@ -7,7 +7,7 @@ from typing import Final
 
 import attr
 
-from gpusim.config.schema import RemappingConfig
+from gpusim.config.translation import RemappingConfig
 from gpusim.core.counters import count
 from gpusim.core.metrics import FRACTION, Metric, Ratio, declare_metrics
 from gpusim.core.request import MemoryRequest, VirtualRequest, line_in_page, page_of_line

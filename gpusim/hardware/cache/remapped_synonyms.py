@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attr
 
-from gpusim.config.schema import RemappingConfig
+from gpusim.config.translation import RemappingConfig
 from gpusim.core.counters import count
 from gpusim.core.request import MemoryRequest, VirtualRequest, line_in_page, page_of_line
 from gpusim.hardware.cache.array import CacheArray

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from attrs import frozen
 
-from gpusim.config.schema import FbtConfig
+from gpusim.config.translation import FbtConfig
 from gpusim.core.engine import EventLoop
 from gpusim.files.units import Hertz
 

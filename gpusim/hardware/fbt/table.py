@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from gpusim.config.schema import SUB_PAGE, FbtConfig, GpuConfig
+from gpusim.config.schema import GpuConfig
+from gpusim.config.translation import SUB_PAGE, FbtConfig
 from gpusim.core.request import page_of_line
 from gpusim.core.structures import Dimensions, Storage, bits_for
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpusim.config.schema import SmConfig
+from gpusim.config.sm import SmConfig
 from gpusim.core.warp_program import Launch
 
 

@@ -12,7 +12,7 @@ from typing import Final
 import attr
 from mypy_extensions import mypyc_attr
 
-from gpusim.config.schema import TlbConfig
+from gpusim.config.translation import TlbConfig
 from gpusim.core.counters import count
 from gpusim.core.errors import OptionError
 from gpusim.core.mapping import Mapping

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from mypy_extensions import mypyc_attr
 
-from gpusim.config.schema import FbtConfig, TlbConfig
+from gpusim.config.translation import FbtConfig, TlbConfig
 from gpusim.core.mapping import Mapping
 from gpusim.files.units import cycles
 from gpusim.hardware.tlb.array import TlbArray

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mypy_extensions import mypyc_attr
 
-from gpusim.config.schema import XOR_SLICES, TlbConfig
+from gpusim.config.translation import XOR_SLICES, TlbConfig
 from gpusim.core.errors import OptionError
 from gpusim.core.mapping import VPN_MASK, Mapping
 from gpusim.core.structures import bits_for

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from gpusim.config.schema import TlbConfig
+from gpusim.config.translation import TlbConfig
 from gpusim.core.registry import Slot, find_policy, make_policy
 from gpusim.hardware.tlb.array import TlbArray
 from gpusim.hardware.tlb.hashed import HashedArray

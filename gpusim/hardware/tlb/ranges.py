@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from attrs import evolve
 from mypy_extensions import mypyc_attr
 
-from gpusim.config.schema import TlbConfig
+from gpusim.config.translation import TlbConfig
 from gpusim.core.mapping import Mapping
 from gpusim.core.structures import Dimensions, Storage, bits_for
 from gpusim.hardware.tlb.array import ArrayTraits, TlbArray

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from attrs import evolve
 from mypy_extensions import mypyc_attr
 
-from gpusim.config.schema import TlbConfig
+from gpusim.config.translation import TlbConfig
 from gpusim.core.errors import OptionError
 from gpusim.core.mapping import Mapping
 from gpusim.core.registry import Slot, make_policy, register_policy

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from mypy_extensions import mypyc_attr
 
-from gpusim.config.schema import TlbConfig
+from gpusim.config.translation import TlbConfig
 from gpusim.core.mapping import Mapping
 from gpusim.core.policy import Policy
 from gpusim.core.registry import Slot, open_slot, register_policy

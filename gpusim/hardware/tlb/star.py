@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import attr
 from mypy_extensions import mypyc_attr
 
-from gpusim.config.schema import TlbConfig
+from gpusim.config.translation import TlbConfig
 from gpusim.core.counters import count
 from gpusim.core.errors import OptionError, at_least, one_of
 from gpusim.core.mapping import ASID_SHIFT, Mapping

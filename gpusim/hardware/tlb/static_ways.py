@@ -8,7 +8,7 @@ from typing import Final
 import attrs
 from mypy_extensions import mypyc_attr
 
-from gpusim.config.schema import TlbConfig
+from gpusim.config.translation import TlbConfig
 from gpusim.core.errors import OptionError, UserError
 from gpusim.core.even_split import split_ways
 from gpusim.core.mapping import ASID_SHIFT, Mapping

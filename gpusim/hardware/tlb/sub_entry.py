@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from mypy_extensions import mypyc_attr
 
-from gpusim.config.schema import TlbConfig
+from gpusim.config.translation import TlbConfig
 from gpusim.core.mapping import Mapping
 from gpusim.core.registry import Slot, register_policy
 from gpusim.core.replacement import make_replacement, victim_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mypy_extensions import mypyc_attr
 
-from gpusim.config.schema import TlbConfig
+from gpusim.config.translation import TlbConfig
 from gpusim.core.errors import OptionError, at_least
 from gpusim.core.mapping import Mapping
 from gpusim.core.registry import Slot, register_policy

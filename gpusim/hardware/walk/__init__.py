@@ -24,7 +24,8 @@ from gpusim.hardware.walk.walk_cache import (
     SplitWalkCache,
     walk_cache_storage,
 )
-from gpusim.hardware.walk.walker import WalkCounters, Walkers, WalkersSite
+from gpusim.hardware.walk.walker import Walkers, WalkersSite
+from gpusim.hardware.walk.walker_counters import WalkCounters
 
 __all__ = [
     "Coalescer",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from gpusim.config.schema import WalkCacheConfig
+from gpusim.config.translation import WalkCacheConfig
 from gpusim.core.mapping import ASID_SHIFT
 from gpusim.core.replacement import make_replacement, victim_of
 from gpusim.core.structures import VIRTUAL_BITS, Dimensions, Storage, bits_for

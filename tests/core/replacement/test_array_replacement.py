@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpusim
-from gpusim.config.schema import TlbConfig
+from gpusim.config.translation import TlbConfig
 from gpusim.core.errors import UserError
 from gpusim.core.mapping import ASID_SHIFT, Mapping
 from gpusim.core.policy import PolicyConfig

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.config.schema import WalkCacheConfig
+from gpusim.config.translation import WalkCacheConfig
 from gpusim.core.errors import OptionError
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.registry import Slot, policy_names

@@ -10,7 +10,8 @@ from typing import Any
 
 import attrs
 
-from gpusim.config.schema import GpuConfig, TlbConfig
+from gpusim.config.schema import GpuConfig
+from gpusim.config.translation import TlbConfig
 from gpusim.machine import Machine
 from tests.hardware.fbt.virtual_machines import FBT, IOMMU, VIRTUAL
 from tests.machine.bench import Run, Script, change

@@ -8,7 +8,8 @@ import attrs
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.config.schema import GpuConfig, RemappingConfig
+from gpusim.config.schema import GpuConfig
+from gpusim.config.translation import RemappingConfig
 from gpusim.files.units import cycles
 from gpusim.hardware.cache import SynonymTable
 from gpusim.machine.cost import added_bytes

@@ -9,7 +9,8 @@ from typing import Any
 import attrs
 from hypothesis import strategies as st
 
-from gpusim.config.schema import FbtConfig, GpuConfig, RemappingConfig, TlbConfig, WalkConfig
+from gpusim.config.schema import GpuConfig
+from gpusim.config.translation import FbtConfig, RemappingConfig, TlbConfig, WalkConfig
 from gpusim.core.mapping import ASID_SHIFT
 from gpusim.core.policy import PolicyConfig
 from gpusim.files.units import Bytes, cycles

@@ -8,7 +8,7 @@ from attrs import frozen
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.config.schema import SmConfig
+from gpusim.config.sm import SmConfig
 from gpusim.files.units import Bytes
 from gpusim.hardware.sm.occupancy import Occupancy, blocks_per_sm
 from tests.examples import examples

@@ -6,7 +6,7 @@ from collections import defaultdict
 
 import attrs
 
-from gpusim.config.schema import WalkConfig
+from gpusim.config.translation import WalkConfig
 from tests.hardware.sm.observed import Observed, launch, observe, tenant
 from tests.machine.bench import SMALL, change
 

@@ -8,7 +8,8 @@ import attrs
 from hypothesis import strategies as st
 
 from gpusim.config.dram import DramConfig
-from gpusim.config.schema import GpuConfig, TlbConfig, WalkCacheConfig, WalkConfig
+from gpusim.config.schema import GpuConfig
+from gpusim.config.translation import TlbConfig, WalkCacheConfig, WalkConfig
 from gpusim.core.policy import PolicyConfig
 from gpusim.files.units import Bytes, cycles
 from gpusim.hardware.dram.presets import GDDR5

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import attrs
 
-from gpusim.config.schema import TlbConfig
+from gpusim.config.translation import TlbConfig
 from tests.hardware.tlb.numbered import NO_PAGE
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from gpusim.config.schema import TlbConfig
+from gpusim.config.translation import TlbConfig
 from gpusim.core.engine import NEVER, Environment
 from gpusim.core.request import Kind, MemoryRequest, Translation
 from gpusim.core.stage import StageSite

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.config.schema import TlbConfig
+from gpusim.config.translation import TlbConfig
 from gpusim.hardware.tlb import ClusterArray, SetAssociativeArray
 from tests.examples import examples
 from tests.hardware.tlb.numbered import NO_PAGE, Numbered

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.config.schema import TlbConfig
+from gpusim.config.translation import TlbConfig
 from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.registry import Slot, make_policy

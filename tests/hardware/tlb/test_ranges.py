@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.config.schema import TlbConfig
+from gpusim.config.translation import TlbConfig
 from gpusim.core.mapping import Mapping
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.structures import Dimensions

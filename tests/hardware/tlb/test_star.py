@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.config.schema import TlbConfig
+from gpusim.config.translation import TlbConfig
 from gpusim.core.errors import OptionError
 from gpusim.core.mapping import ASID_SHIFT
 from gpusim.core.structures import Dimensions

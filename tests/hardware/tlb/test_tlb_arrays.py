@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.config.schema import TlbConfig
+from gpusim.config.translation import TlbConfig
 from gpusim.core.mapping import ASID_SHIFT, Mapping
 from gpusim.hardware.tlb import IdealArray, SetAssociativeArray, SubEntryArray
 from tests.examples import examples

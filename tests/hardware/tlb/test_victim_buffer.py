@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 import gpusim
-from gpusim.config.schema import TlbConfig
+from gpusim.config.translation import TlbConfig
 from gpusim.core.errors import UserError
 from gpusim.core.mapping import Mapping
 from gpusim.core.policy import PolicyConfig

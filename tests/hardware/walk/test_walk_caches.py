@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.config.schema import WalkCacheConfig
+from gpusim.config.translation import WalkCacheConfig
 from gpusim.core.structures import Dimensions
 from gpusim.files.units import Bytes
 from gpusim.hardware.walk import (

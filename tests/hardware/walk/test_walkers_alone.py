@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gpusim.config.schema import WalkCacheConfig
+from gpusim.config.translation import WalkCacheConfig
 from gpusim.core.errors import UserError
 from gpusim.core.states import State
 from gpusim.files.units import Bytes, cycles

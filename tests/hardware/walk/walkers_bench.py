@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from gpusim.config.schema import WalkConfig
+from gpusim.config.translation import WalkConfig
 from gpusim.core.engine import NEVER, Environment
 from gpusim.core.request import MemoryRequest, Translation
 from gpusim.core.states import State

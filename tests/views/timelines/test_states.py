@@ -14,7 +14,8 @@ import attrs
 import pytest
 from attrs import frozen
 
-from gpusim.config.schema import GpuConfig, WalkConfig
+from gpusim.config.schema import GpuConfig
+from gpusim.config.translation import WalkConfig
 from gpusim.files.units import Hertz, cycles
 from gpusim.hardware.dram.presets import GDDR5
 from gpusim.results import open_result
