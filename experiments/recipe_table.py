@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 
 from attrs import frozen
@@ -25,8 +26,10 @@ from gpusim.files.shipped import data_names
 from gpusim.workloads.workload import Workload
 
 PROGRAM, PARAMETERS = "atax", {"n": 128, "iterations": 1}
-RUNS = "✓"
 EVERYWHERE = "On all models: "
+ALL_BUT = "all but "
+SEVERAL = 2
+"""Keys of one table that are named one by one."""
 
 
 @frozen
@@ -81,36 +84,58 @@ def _reasons(message: str, model: str) -> Iterator[str]:
 def table(outcomes: Mapping[tuple[str, str], Outcome]) -> str:
     """Outcomes by recipe and model in Markdown.
 
-    First the recipes that run on all models, then a table of the others, reasons numbered below it.
+    First the recipes that run on all models, then which models refuse the others, with numbers of
+    the reasons below the table; recipes with the same outcomes have one row.
     """
-    models, recipes = data_names("models"), recipe_names()
+    models = data_names("models")
     reasons: dict[str, int] = {}
-    everywhere: list[str] = []
-    lines = [f"| recipe | {' | '.join(models)} |", f"|---|{':-:|' * len(models)}"]
-    for recipe in recipes:
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for recipe in recipe_names():
         cells = []
         for model in models:
             why = outcomes[recipe, model].reasons
             numbers = (str(reasons.setdefault(one, len(reasons) + 1)) for one in why)
-            cells.append(", ".join(numbers) or RUNS)
-        if set(cells) == {RUNS}:
-            everywhere.append(f"`{recipe}`")
-        else:
-            lines.append(f"| `{recipe}` | {' | '.join(cells)} |")
+            cells.append(", ".join(numbers))
+        rows.setdefault(tuple(cells), []).append(f"`{recipe}`")
+    everywhere = rows.pop(("",) * len(models), [])
+    lines = ["| recipes | refused by |", "|---|---|"]
+    lines += [f"| {', '.join(of)} | {_refused(models, cells)} |" for cells, of in rows.items()]
     numbered = (f"{number}. {one}" for one, number in reasons.items())
     return "\n".join([f"{EVERYWHERE}{', '.join(everywhere)}.", "", *lines, "", *numbered])
+
+
+def _refused(models: Sequence[str], cells: Sequence[str]) -> str:
+    """Models by their reasons; of more than half of the models those that take the recipe."""
+    groups: dict[str, list[str]] = {}
+    for model, numbers in zip(models, cells, strict=True):
+        if numbers:
+            groups.setdefault(numbers, []).append(model)
+    found = []
+    for numbers, refused in groups.items():
+        others = [model for model in models if model not in refused]
+        all_but = 2 * len(refused) > len(models)
+        named = f"{ALL_BUT}{', '.join(others)}" if all_but else ", ".join(refused)
+        found.append(f"{named} ({numbers})")
+    return "; ".join(found)
 
 
 def listing() -> str:
     """All recipes with what they are and where they come from, as a table in Markdown."""
     lines = ["| recipe | what it is | keys | source |", "|---|---|---|---|"]
     for row in recipe_rows():
-        changes = [one.partition(" = ")[0] for one in row["changes"].split(", ") if one]
+        changes = _shorter(one.partition(" = ")[0] for one in row["changes"].split(", ") if one)
         bases = [f"as `{one}`" for one in row["based on"].split(", ") if one]
         keys = ", ".join([*bases, *(f"`{key}`" for key in changes)])
         cells = f"`{row['name']}`", row["description"], keys, row["source"]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def _shorter(keys: Iterable[str]) -> Iterator[str]:
+    """Keys, but those of a table of which several are changed as ``TABLE.*``."""
+    for table, several in groupby(keys, lambda key: key.rpartition(".")[0]):
+        found = list(several)
+        yield from [f"{table}.*"] if len(found) > SEVERAL else found
 
 
 def main() -> None:

@@ -187,7 +187,9 @@ def told(paper: str, scale: str, rows: dict[str, Row]) -> tuple[Table, str]:
     table = Table(*HEADER, title=title)
     for line in lines:
         table.add_row(*line)
-    return table, "\n".join([f"### {title}\n", *markdown(HEADER, lines)])
+    columns = [one for one in zip(*(HEADER, *lines), strict=True) if any(one[1:])]
+    header, *cells = zip(*columns, strict=True)
+    return table, "\n".join([f"### {title}\n", *markdown(header, cells)])
 
 
 def main() -> None:

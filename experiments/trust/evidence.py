@@ -76,7 +76,7 @@ def _dram(page: Path) -> Evidence:
 def _mgpusim(page: Path) -> Evidence:
     found = said(page, r"Of (\d+) counts (\d+) are ok, (\d+) explained, (none|\d+) (?:is|are) out")
     total, right, explained, wrong = found.groups()
-    traces = len(tables(page, "trace | L1 TLB hits"))
+    traces = len(tables(page, "trace | counts that differ"))
     return Evidence(
         "TLBs, caches, walks, DRAM accesses",
         f"MGPUSim 4.2, {traces} traces on `r9-nano`",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from math import isnan
 from typing import TYPE_CHECKING
 
@@ -38,12 +38,11 @@ def sources(paper: Paper) -> Iterator[str]:
         "B, a paper; C, inferred; D, from memory, or our own."
     )
     yield ""
-    rows = [(one.name, one.about, _read(one.taken), *_others(one.others)) for one in paper.choice]
+    rows = [
+        (one.name, one.about, _read(one.taken), "; ".join(map(_read, one.others)))
+        for one in paper.choice
+    ]
     yield from markdown(("choice", "what is open", "taken", "other readings"), rows)
-
-
-def _others(readings: Iterable[Reading]) -> tuple[str]:
-    return ("; ".join(map(_read, readings)),)
 
 
 def _read(reading: Reading) -> str:
@@ -68,11 +67,7 @@ def sensitivity_part(
         f"reading]({table}).{_studied(paper)}"
     )
     yield ""
-    header, *rows = calibration(sensitivity)
-    yield from markdown(
-        ("claim", "taken", "another verdict under"),
-        [(row[0], row[1], other_verdicts(header, row)) for row in rows[:-1]],
-    )
+    yield from changed(calibration(sensitivity))
     if main := list(main_results(sensitivity)):
         yield from ("### Sensitivity of the main results", "")
         yield (
@@ -98,15 +93,25 @@ def calibration(sensitivity: Sensitivity) -> list[tuple[str, ...]]:
     ]
 
 
+def changed(table: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Claims of a table of `calibration` that have another verdict under some reading."""
+    header, *rows, _ = table
+    found = [(row[0], row[1], other_verdicts(header, row)) for row in rows]
+    moved = [row for row in found if row[2]]
+    yield f"{len(moved)} of {len(rows)} claims have another verdict under another reading:"
+    yield ""
+    yield from markdown(("claim", "taken", "another verdict under"), moved)
+
+
 def other_verdicts(header: Sequence[str], row: Sequence[str]) -> str:
     """Readings under which a claim of `calibration` has another verdict, with their numbers."""
     _, taken, *others = row
-    different = [
+    different = (
         f"{name} → {cell}"
         for name, cell in zip(header[2:], others, strict=True)
         if cell[-1] not in (taken[-1], _MARKS[Verdict.NOT_MEASURED])
-    ]
-    return "; ".join(different) or "–"
+    )
+    return "; ".join(different)
 
 
 def _studied(paper: Paper) -> str:
@@ -183,7 +188,7 @@ def _title(claim: Claim, index: int) -> str:
 
 
 def _result(sensitivity: Sensitivity, claim: Claim, index: int) -> tuple[str, ...]:
-    name = claim.statement if not index else f"… number {index + 1}"
+    name = claim.id if not index else f"… number {index + 1}"
     stated = f"{claim.values[index]:g}" if index < len(claim.values) else ""
     interval = sensitivity.interval(claim.id, index)
     found = [values_of(one, claim.id) for one in sensitivity.readings]

@@ -114,7 +114,7 @@ def test_the_page_and_the_picture(tmp_path: Path) -> None:
     text = "\n".join(sensitivity_part(PAPER, sensitivity, "smoke", "pictures/p.png", "p.csv"))
     assert "(p.csv)" in text
     assert "| p.rate | 10 ✓ | c: two → 15 ✗ |" in text
-    assert "| gain | 10 | 10 | 12 (10 to 14) | 15 to 15 |" in text
+    assert "| p.gain | 10 | 10 | 12 (10 to 14) | 15 to 15 |" in text
     picture = draw_sensitivity(sensitivity)
     assert picture is not None
     save(picture, tmp_path / "p.png")
@@ -125,8 +125,8 @@ def test_the_whole_calibration_is_a_table_and_the_page_names_other_verdicts() ->
     assert header == ("claim", "taken", "c: two")
     assert rate == ("p.rate", "10 ✓", "15 ✗")
     assert agree == ("agree", "1", "0")
-    assert other_verdicts(header, ("p.rate", "10 ✓", "11 ✓")) == "–"
-    assert other_verdicts(header, ("p.rate", "10 ✓", "–")) == "–"
+    assert other_verdicts(header, ("p.rate", "10 ✓", "11 ✓")) == ""
+    assert other_verdicts(header, ("p.rate", "10 ✓", "–")) == ""
 
 
 def test_a_panel_each_and_no_empty_one() -> None:
