@@ -19,11 +19,12 @@ from gpusim.hardware.paging.link import LinkCounters
 from gpusim.hardware.paging.page_faults import FaultCounters
 from gpusim.hardware.sm.counters import SmCounters
 from gpusim.hardware.tlb.dead_pages import DeadPageCounters
-from gpusim.hardware.tlb.level_counters import LongMissCounters, TlbCounters, TlbQueueCounters
+from gpusim.hardware.tlb.level import TlbCounters, TlbQueueCounters
+from gpusim.hardware.tlb.long_misses import LongMissCounters
 from gpusim.hardware.tlb.mask_tokens import TokenCounters
 from gpusim.hardware.tlb.prefetcher import PrefetchBufferCounters
 from gpusim.hardware.tlb.utilisation import EvictedEntries
-from gpusim.hardware.walk.walker_counters import WalkCounters, WalkersCounters
+from gpusim.hardware.walk.walker import WalkCounters, WalkersCounters
 
 CLASSES: dict[str, tuple[type, ...]] = {
     "sm": (SmCounters,),

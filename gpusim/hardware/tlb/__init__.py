@@ -10,8 +10,7 @@ from gpusim.hardware.tlb.fill import AlwaysFill, FillPolicy
 from gpusim.hardware.tlb.forward_table import ForwardTableArray, forward_table_level
 from gpusim.hardware.tlb.hashed import HashedArray
 from gpusim.hardware.tlb.ideal import IdealArray
-from gpusim.hardware.tlb.level import TlbLevel
-from gpusim.hardware.tlb.level_counters import TlbCounters
+from gpusim.hardware.tlb.level import TlbCounters, TlbLevel
 from gpusim.hardware.tlb.make import make_array, takes_sets
 from gpusim.hardware.tlb.mask_tokens import MaskTokens
 from gpusim.hardware.tlb.prefetch_distance import DistancePrefetcher

@@ -24,8 +24,7 @@ from gpusim.hardware.walk.walk_cache import (
     SplitWalkCache,
     walk_cache_storage,
 )
-from gpusim.hardware.walk.walker import Walkers, WalkersSite
-from gpusim.hardware.walk.walker_counters import WalkCounters
+from gpusim.hardware.walk.walker import WalkCounters, Walkers, WalkersSite
 
 __all__ = [
     "Coalescer",

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Any, Final
 
+import attr
 from attrs import frozen
 from mypy_extensions import mypyc_attr
 
 from gpusim.config.translation import WalkCacheConfig, WalkConfig
+from gpusim.core.counters import count
 from gpusim.core.engine import NEVER, EventLoop, Port, Probe, Sink
 from gpusim.core.errors import UserError
 from gpusim.core.interfaces import Behind
 from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping
+from gpusim.core.metrics import FRACTION, Metric, PerCycle, Ratio, Total, declare_metrics
 from gpusim.core.mshr import MERGED, Mshrs
 from gpusim.core.registry import Slot, make_policy
 from gpusim.core.request import Kind, MemoryRequest, Purpose, Requester, Translation
@@ -30,7 +33,6 @@ from gpusim.hardware.walk.walk_cache import (
     PathWalkCache,
     SplitWalkCache,
 )
-from gpusim.hardware.walk.walker_counters import PrefetchWalkCounters, WalkCounters, WalkersCounters
 
 _WALK_READ: Final = int(Kind.WALK)
 _WALKER: Final = int(State.WALKER)
@@ -43,6 +45,69 @@ _SKIPPING: Final[dict[str, Callable[[WalkCacheConfig], LevelWalkCache]]] = {
     "paths": PathWalkCache,
 }
 """Page-walk caches that spare a walk its upper levels, by their kind."""
+
+
+@attr.s(auto_attribs=True)
+class PrefetchWalkCounters:
+    """What the walkers did for the prefetches of one application."""
+
+    requests: int = count("translations asked for")
+    merged: int = count("of these, merged with a walk of the same page")
+    walks: int = count("walks")
+    queue_cycles: int = count("waiting for a free walker, summed over walks", "cycles")
+    walk_cycles: int = count("from getting a walker to the translation, summed", "cycles")
+    level_accesses: int = count("page-table levels that were really read")
+    cache_lookups: int = count("probes of the page-walk cache")
+    cache_hits: int = count("probes that spared at least one level")
+    again: int = count("walks begun anew, as a page changed when its entry was read", later=True)
+
+
+@attr.s(auto_attribs=True)
+class WalkCounters(PrefetchWalkCounters):
+    """What they did for its warps."""
+
+
+declare_metrics(
+    WalkCounters,
+    Metric("walks", "1", "page walks", Total("walks")),
+    Metric(
+        "walk_latency",
+        "cycles",
+        "walk latency, from getting a walker to the end",
+        Ratio("walk_cycles", "walks"),
+    ),
+    Metric(
+        "walk_queueing",
+        "cycles",
+        "time that a walk queues for a walker",
+        Ratio("queue_cycles", "walks"),
+    ),
+    Metric(
+        "concurrent_walks", "1", "page walks under way, mean over time", PerCycle("walk_cycles")
+    ),
+    Metric(
+        "walk_levels", "1", "page-table levels that a walk reads", Ratio("level_accesses", "walks")
+    ),
+    Metric(
+        "walk_cache_hit_rate",
+        FRACTION,
+        "walk cache hit rate, hits / probes",
+        Ratio("cache_hits", "cache_lookups"),
+    ),
+)
+
+
+@attr.s(auto_attribs=True)
+class WalkersCounters:
+    """The walkers as a whole, all applications together."""
+
+    most_walks: int = count("most walks under way at once")
+
+
+declare_metrics(
+    WalkersCounters,
+    Metric("concurrent_walks_max", "1", "most page walks under way at once", Total("most_walks")),
+)
 
 
 class _LevelRead(MemoryRequest):
