@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gpusim.cli.console import stdout_console
+from gpusim.results.bank_waits import bank_waits
 from gpusim.results.quantity import HeadlineTable, format_quantity, full_name, headline_rows
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ def print_summary(
     else:
         for table in _fitting(console, lambda some: _stalls_by_app(cycles, some), tuple(cycles)):
             console.print(table)
+    for state, parts in bank_waits(result):
+        console.print(Text(f"of {state}: {parts}"))
     for warning in result.warnings:
         console.print(Text(f"warning: {warning}", style="yellow"))
     console.print(Text(f"digest {result.digest}"))

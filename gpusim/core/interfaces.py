@@ -26,6 +26,10 @@ class Inbound:
         """Name the process that is woken when a packet arrives."""
         raise NotImplementedError
 
+    def arrived(self) -> int:
+        """The cycle in which the next one arrived, or arrives; `NEVER` if none is under way."""
+        raise NotImplementedError
+
     def head(self) -> MemoryRequest:
         """The packet that is next, left in place."""
         raise NotImplementedError

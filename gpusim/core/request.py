@@ -36,6 +36,9 @@ class Kind(IntEnum):
 Piece = tuple[int, int, int]
 """State, first cycle, cycle after the last."""
 
+CONTINUES: Final = 1 << 12
+"""Mark of a state in a trail that goes on from the entry before it (see `gpusim.core.blame`)."""
+
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Trailed:
@@ -98,6 +101,8 @@ class Traveller(Trailed):
             if begin < end:
                 state = trail[i]
                 if state >= 0:
+                    if state & CONTINUES and begin == start:
+                        state &= ~CONTINUES  # what it goes on from is cut off
                     pieces.append((state, begin, end))
                 elif state == -1:
                     assert self.origin is not None

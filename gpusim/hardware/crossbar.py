@@ -79,6 +79,9 @@ class Link(Inbound):
         if receiver is not None and arrival < receiver.due:
             receiver.at(arrival)
 
+    def arrived(self) -> int:
+        return self.queue[0][0] if self.queue else NEVER
+
     def head(self) -> MemoryRequest:
         """The packet that is next, left in place."""
         return self.queue[0][1]
@@ -94,6 +97,8 @@ class Link(Inbound):
         self._counters.queue_cycles += now - arrival
         entrance.inside -= 1
         if entrance.blocked.waiting:
+            for sender in entrance.blocked.waiting:
+                sender.because(request.trail)
             entrance.blocked.wake()
         return request
 

@@ -35,6 +35,7 @@ class Place:
     held: bool = False
 
 
+_BANK_WAITS = "l2_*_waits"
 _AT_WORK = Place("the warp schedulers, or at work", ("instructions",))
 _WALKS = Place(
     "page walks", ("walks", "walk_queueing", "walk_latency", "walk_levels", "tlb_*_hit_rate")
@@ -52,8 +53,12 @@ _PLACES: Mapping[str, Place] = {
     "credit": Place("store credits", _BELOW, held=True),
     "mshr": Place("MSHRs", _BELOW, held=True),
     "cache": Place("the L1 caches", ("l1_hit_rate", "transactions")),
-    "interconnect": Place("the crossbar", ("l1_hit_rate", "transactions", "l2_hit_rate")),
-    "l2": Place("the L2 cache", ("l2_hit_rate", "l1_hit_rate", "transactions", "dram_latency")),
+    "interconnect": Place(
+        "the crossbar", ("l1_hit_rate", "transactions", "l2_hit_rate", _BANK_WAITS)
+    ),
+    "l2": Place(
+        "the L2 cache", ("l2_hit_rate", "l1_hit_rate", "transactions", "dram_latency", _BANK_WAITS)
+    ),
     "dram_queue": _DRAM,
     "dram": _DRAM,
     "walker": _WALKS,

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from gpusim.core.counters import CounterRow, counter_rows, falling
 from gpusim.core.errors import SimulatorError
+from gpusim.core.states import State
 from gpusim.core.tally import Tally
 from gpusim.machine.laws import laws_between
 from gpusim.machine.machine import Machine
@@ -106,6 +107,14 @@ def _lives(machine: Machine) -> Iterator[str]:
                     f"lives: on SM {sm.index} the states of the warps of {app} add up to "
                     f"{sum(sums)} cycles, their lives to {life}"
                 )
+        for app, sums, waits in zip(machine.names, ledger.sums, ledger.l2_waits, strict=True):
+            for state, part in ((State.INTERCONNECT, waits.behind), (State.L2, waits.at)):
+                if part > sums[state]:
+                    yield (
+                        f"lives: on SM {sm.index} the warps of {app} wait {part} cycles for "
+                        f"stalled L2 banks in the state {state.name.lower()}, which lasts "
+                        f"{sums[state]}"
+                    )
 
 
 def _laws(machine: Machine) -> Iterator[str]:

@@ -93,6 +93,9 @@ class MockLink(Inbound):
         self.ready = self.queue[0][0]
         self.receiver.wake.at(self.ready)
 
+    def arrived(self) -> int:
+        return self.queue[0][0] if self.queue else NEVER
+
     def head(self) -> MemoryRequest:
         return self.queue[0][1]
 

@@ -18,6 +18,7 @@ from gpusim.hardware.paging.host import HostCounters
 from gpusim.hardware.paging.link import LinkCounters
 from gpusim.hardware.paging.page_faults import FaultCounters
 from gpusim.hardware.sm.counters import SmCounters
+from gpusim.hardware.sm.l2_waits import L2Waits
 from gpusim.hardware.tlb.dead_pages import DeadPageCounters
 from gpusim.hardware.tlb.level import TlbCounters, TlbQueueCounters
 from gpusim.hardware.tlb.long_misses import LongMissCounters
@@ -27,7 +28,7 @@ from gpusim.hardware.tlb.utilisation import EvictedEntries
 from gpusim.hardware.walk.walker import WalkCounters, WalkersCounters
 
 CLASSES: dict[str, tuple[type, ...]] = {
-    "sm": (SmCounters,),
+    "sm": (SmCounters, L2Waits),
     "tlb": (TlbCounters, TokenCounters, DeadPageCounters, TlbQueueCounters, LongMissCounters),
     "stage": (PrefetchBufferCounters,),
     "walk": (WalkCounters, WalkersCounters),

@@ -31,6 +31,12 @@ class Wakeable:
         """There is room: wake up later in this cycle."""
         raise NotImplementedError
 
+    def because(self, trail: list[int]) -> None:
+        """Room comes from a packet with this trail, which tells why it took as long; before `now`.
+
+        Most senders keep no account of why they waited.
+        """
+
 
 class Waiters:
     """A queue of senders that wait for room, in the order in which they asked, each once.

@@ -8,6 +8,7 @@ from typing import Any, Final
 from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import L2Config
+from gpusim.core.blame import STATE, Blame
 from gpusim.core.component import Component
 from gpusim.core.engine import NEVER, Port, Probe, Sink, Stall
 from gpusim.core.mshr import Mshrs
@@ -17,6 +18,7 @@ from gpusim.core.states import State
 from gpusim.core.warp_program import BYTES_SHIFT, SECTORS
 from gpusim.hardware.cache.array import CacheArray
 from gpusim.hardware.cache.bank_site import BankSite
+from gpusim.hardware.cache.bank_stalls import BankStalls
 from gpusim.hardware.cache.dram_misses import WRITEBACK_BUFFER
 from gpusim.hardware.cache.homes import Crossing
 from gpusim.hardware.cache.l2_counters import L2Counters
@@ -31,6 +33,10 @@ _ATOMIC: Final = int(Kind.ATOMIC)
 _REDUCE: Final = int(Kind.REDUCE)
 _L2: Final = int(State.L2)
 _INTERCONNECT: Final = int(State.INTERCONNECT)
+_MERGE_LIST: Final = int(Blame.MERGE_LIST)
+_MSHRS: Final = int(Blame.MSHRS)
+_DRAM: Final = int(Blame.DRAM)
+_REPLIES: Final = int(Blame.REPLIES)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -87,6 +93,7 @@ class L2Bank(Component):
         """Ports that are still free in this cycle: a bank may be woken several times in one."""
         self.process = env.start(self._run())
         self._stall = Stall(self.process.wake)
+        self._stalls = BankStalls()
         self._waits_for_fill = False
         self.misses = misses(self)
         self._virtual = self.misses.virtual
@@ -122,6 +129,7 @@ class L2Bank(Component):
     def _run(self) -> Generator[int | None, None, None]:
         env, replies, fills, misses = self.env, self._replies, self.fills, self.misses
         replays, leaving, stall = misses.second_lookups, misses.leaving, self._stall
+        stalls = self._stalls
         cycle = -1
         while True:
             answering = not replies.full
@@ -130,8 +138,12 @@ class L2Bank(Component):
                 upcoming = misses.advance(answering)
             if not answering:
                 replies.when_free(self.process.wake)
+                if not stalls.cause:
+                    stalls.begin(_REPLIES, env._now)
                 yield None
                 continue
+            if stalls.cause == _REPLIES:
+                stalls.end(env._now)
             if fills.queue and len(leaving) < WRITEBACK_BUFFER:
                 while (filled := fills.take()) is not None:
                     self.counters[filled.app].fills += 1
@@ -159,6 +171,8 @@ class L2Bank(Component):
         """Start this cycle's lookups; returns when there may be more (`NEVER`: a wake-up comes)."""
         walks, link = self.requests, self._link
         now = self.env._now
+        if self._stalls.cause:
+            self._stalls.end(now)
         if self._changes_until > now:
             return self._changes_until
         if self._in_order and walks.ready <= now:
@@ -202,15 +216,22 @@ class L2Bank(Component):
 
     def _take_from_link(self, now: int) -> bool:
         """Look up the next request of an SM; False if it has to wait."""
-        link = self._link
+        link, stalls = self._link, self._stalls
         request = link.head()
-        if request.trail[-2] != _L2:
-            request.trail.append(_L2)
-            request.trail.append(now)
+        trail = request.trail
+        if trail[-2] & STATE != _L2:
+            if stalls.intervals and trail[-2] == _INTERCONNECT:
+                stalls.mark(trail, link.arrived())
+            trail.append(_L2)
+            trail.append(now)
+        elif stalls.intervals:
+            stalls.mark(trail, trail[-1])
         if not self._serve(request):
             return False
         link.take()
         self._left -= 1
+        if stalls.intervals:
+            stalls.forget(link.arrived())
         return True
 
     def _serve(self, request: MemoryRequest) -> bool:
@@ -230,6 +251,7 @@ class L2Bank(Component):
         else:
             missing = lines.arrays[app].missing(name, wanted)
         if self.through and _writes(kind) and len(self.misses.leaving) >= WRITEBACK_BUFFER:
+            self._stalls.begin(_DRAM, self.env._now)
             return False  # the bank is woken when DRAM has room
         counters = self.counters[app]
         if not missing:
@@ -281,6 +303,7 @@ class L2Bank(Component):
         counters = self.counters[request.app]
         counters.stalls += 1
         counters.way_full += 1
+        self._stalls.begin(_DRAM, self.env._now)
         self._stall.active = True
         way.when_free(self._stall)
         return False
@@ -298,6 +321,7 @@ class L2Bank(Component):
             counters.merge_list_full += 1
         else:
             counters.mshrs_full += 1
+        self._stalls.begin(_MERGE_LIST if merges else _MSHRS, self.env._now)
         self._stall.active = self._waits_for_fill = True
         return False
 

@@ -7,9 +7,12 @@ from typing import Final, Protocol
 
 from mypy_extensions import mypyc_attr
 
+from gpusim.core.blame import STATE, blame_of, blamed
 from gpusim.core.engine import EventLoop, Stall, Wake, Wakeable
-from gpusim.core.request import Piece, Trailed
+from gpusim.core.request import CONTINUES, Piece, Trailed
+from gpusim.core.states import State
 
+_INTERCONNECT: Final = int(State.INTERCONNECT)
 _LONG: Final = 8192
 """Number of entries at which the older half is dropped: a query about an earlier time then gets
 the oldest state that is left."""
@@ -18,11 +21,23 @@ the oldest state that is left."""
 class History(Trailed):
     """States of the unit, and the cycles in which they began; travellers link to it."""
 
-    __slots__ = ("_cycles", "_states")
+    __slots__ = ("_blames", "_cycles", "_states")
 
     def __init__(self, state: int) -> None:
         self._states = [state]
         self._cycles = [0]
+        self._blames: list[Piece] = []
+        """Blames (`gpusim.core.blame`) and the cycles in which they are those of the state."""
+
+    def blame(self, piece: int, begin: int, end: int) -> None:
+        """Note what is to blame for the state in the cycles ``[begin, end)``, the latest so far."""
+        blames = self._blames
+        blame = blame_of(piece)
+        if blames and blames[-1][0] == blame and blames[-1][2] == begin:
+            begin = blames.pop()[1]
+        blames.append((blame, begin, end))
+        if len(blames) > _LONG:
+            del blames[: _LONG // 2]
 
     def enter(self, state: int, now: int) -> None:
         """From `now` on, the unit is in `state`; of several in one cycle, the last one counts.
@@ -51,10 +66,29 @@ class History(Trailed):
             return
         entry = bisect_left(cycles, end, 1) - 1
         while entry and (begin := cycles[entry]) > start:
-            pieces.append((states[entry], begin, end))
+            self._append(states[entry], begin, end, pieces)
             end = begin
             entry -= 1
-        pieces.append((states[entry], start, end))
+        self._append(states[entry], start, end, pieces)
+
+    def _append(self, state: int, start: int, end: int, pieces: list[Piece]) -> None:
+        """Append a piece, in parts if something is to blame for some of it, the last one first."""
+        if state == _INTERCONNECT and self._blames:
+            for blame, first, last in reversed(self._blames):
+                if last <= start:
+                    break
+                if first >= end:
+                    continue
+                begin, until = max(first, start), min(last, end)
+                if until < end:
+                    pieces.append((state | CONTINUES, until, end))
+                marked = blamed(state, blame)
+                if begin == start:
+                    pieces.append((marked, begin, until))
+                    return
+                pieces.append((marked | CONTINUES, begin, until))
+                end = begin
+        pieces.append((state, start, end))
 
 
 class Freeable(Protocol):
@@ -75,7 +109,7 @@ class RecordedStall(Stall):
         noted: whether the history has the unit wait.
     """
 
-    __slots__ = ("_env", "_working", "history", "noted")
+    __slots__ = ("_env", "_since", "_working", "history", "noted")
 
     def __init__(self, env: EventLoop, wake: Wake, working: int) -> None:
         super().__init__(wake)
@@ -83,12 +117,23 @@ class RecordedStall(Stall):
         self.noted = False
         self._env = env
         self._working = working
+        self._since = 0
 
     def until_free(self, what: Freeable, state: int) -> bool:
         """The unit waits, in `state`, until `what` is free; False, for the caller to return."""
         self.active = True
+        self._since = self._env._now
         what.when_free(self)
         return self.note(state)
+
+    def because(self, trail: list[int]) -> None:
+        now = self._env._now
+        for index in range(0, len(trail), 2):
+            if (state := trail[index]) > STATE and blame_of(state):
+                begin = max(trail[index + 1], self._since)
+                end = min(trail[index + 3], now) if index + 3 < len(trail) else now
+                if begin < end:
+                    self.history.blame(state, begin, end)
 
     def note(self, state: int) -> bool:
         """From now on those in the queue wait in `state`; False, for the caller to return."""

@@ -6,9 +6,11 @@ from typing import Final
 
 from mypy_extensions import mypyc_attr
 
+from gpusim.core.blame import STATE, whole
 from gpusim.core.engine import Probe
 from gpusim.core.request import Piece, Trailed
 from gpusim.core.states import State
+from gpusim.hardware.sm.l2_waits import L2Waits
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -39,12 +41,13 @@ class Ledger:
 
     Attributes:
         sums: ``sums[app][state]``, in warp-cycles.
+        l2_waits: ``l2_waits[app]``: of what is booked, the warp-cycles behind and at stalled banks.
         lifetimes: ``lifetimes[app]``: lives of all warps that have ended, in cycles; equal to the
             sum over states at the end of a run.
         on_interval: SM, warp, warp slot, app, state, from, to.
     """
 
-    __slots__ = ("lifetimes", "on_interval", "sm", "sums")
+    __slots__ = ("l2_waits", "lifetimes", "on_interval", "sm", "sums")
 
     def __init__(
         self,
@@ -55,6 +58,7 @@ class Ledger:
     ) -> None:
         self.sm = sm
         self.sums = [[0] * states for _ in range(apps)]
+        self.l2_waits = [L2Waits() for _ in range(apps)]
         self.lifetimes = [0] * apps
         self.on_interval = on_interval
 
@@ -82,9 +86,11 @@ class Ledger:
         cause.cut(warp.since, now, pieces)
         sums = self.sums[warp.app]
         for piece, begin, end in pieces:
-            sums[piece] += end - begin
+            if piece > STATE:
+                self.l2_waits[warp.app].add(piece, end - begin)
+            sums[piece & STATE] += end - begin
         if self.on_interval.listeners:
-            for piece, begin, end in reversed(pieces):
+            for piece, begin, end in reversed(whole(pieces)):
                 self._tell(warp, piece, begin, end)
         warp.state = state
         warp.since = now

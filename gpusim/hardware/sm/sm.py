@@ -553,4 +553,4 @@ class Sm(Component, Home):
         return (("requests", self.lsu.on_request),)
 
     def app_counters(self, app: int) -> Iterable[object]:
-        return (self.counters[app],)
+        return (self.counters[app], self.ledger.l2_waits[app])

@@ -10,6 +10,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from gpusim.core.states import TLB_PREFIX, State
+from gpusim.results.bank_waits import bank_waits
 from gpusim.views.plots import state_colours
 from gpusim.views.report.table import Cell, Group, Row, Table, percent, whole
 
@@ -101,7 +102,7 @@ def stall_table(result: Result) -> Table:
     """Warp-cycles and shares by family and state; states that no warp was in are left out."""
     apps = _by_app(result)
     colours = state_colours(result.states, own=True)
-    groups = []
+    groups, waits = [], dict(bank_waits(result))
     for name, states in _families(result).items():
         rows: list[Row] = []
         for state in _ordered(result, states):
@@ -110,7 +111,9 @@ def stall_table(result: Result) -> Table:
                 colour=colours[result.states[state]],
                 hatched=state in result.translation_states,
             )
-            rows.append((label, _meaning(result, state), *_amounts(apps, [state])))
+            parts = waits.get(result.states[state])
+            told = f"; {parts}" if parts else ""
+            rows.append((label, _meaning(result, state) + told, *_amounts(apps, [state])))
         if rows:
             groups.append(Group(rows, name, _amounts(apps, states)))
     before = [f"{app} " if len(apps) > 1 else "" for app in apps]
