@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gpusim.config.layers import Setting, Tree, leaves
 from gpusim.config.recipe import Recipe, find_recipe, recipe_names, with_bases
-from gpusim.config.roles import AT_LEAST, RELATIVE, TIMES
+from gpusim.config.roles import ABOUT, AT_LEAST, RELATIVE, TIMES
 from gpusim.files.toml_document import Key
 
 
@@ -36,7 +36,7 @@ def show_recipe(name: str, *, as_json: bool) -> None:
         _print(recipes)
 
 
-_BEFORE = {TIMES: "× ", AT_LEAST: "at least "}
+_BEFORE = {TIMES: "× ", ABOUT: "about × ", AT_LEAST: "at least "}
 """Words before what is set beside a machine's own number."""
 
 

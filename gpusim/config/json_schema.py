@@ -41,7 +41,11 @@ _PLAIN: Mapping[Any, Schema] = {
 
 _RELATIVE: Schema = {
     "type": "object",
-    "properties": {"times": {"type": "number"}, "at_least": {"type": ["integer", "string"]}},
+    "properties": {
+        "times": {"type": "number"},
+        "about": {"type": "number"},
+        "at_least": {"type": ["integer", "string"]},
+    },
     "minProperties": 1,
     "maxProperties": 1,
     "additionalProperties": False,

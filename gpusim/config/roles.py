@@ -26,10 +26,13 @@ AUXILIARY = "auxiliary"
 TIMES = "times"
 """Key of a factor for a machine's own number: ``entries = {times = 2}``."""
 
+ABOUT = "about"
+"""Key of a factor whose product is rounded to a whole number from 1: ``count = {about = 0.25}``."""
+
 AT_LEAST = "at_least"
 """Key of a number that replaces a machine's own one if that is less: ``{at_least = 16}``."""
 
-RELATIVE = (TIMES, AT_LEAST)
+RELATIVE = (TIMES, ABOUT, AT_LEAST)
 """Keys of what a recipe sets beside a machine's own number."""
 
 _WIDE = (SLICES, "instance", "gpu")
@@ -90,7 +93,7 @@ def role_problems(tables: Tree) -> Iterator[Problem]:
     yield from _auxiliary_problems(tables)
     for key, setting in leaves(tables):
         factor = setting.value
-        if key[-1] == TIMES and (type(factor) not in (int, float) or factor <= 0):
+        if key[-1] in (TIMES, ABOUT) and (type(factor) not in (int, float) or factor <= 0):
             yield Problem(key, f"{factor!r}: must be a number above zero")
         if key[-1] == AT_LEAST and type(_whole(factor)) not in (int, float):
             yield Problem(key, f"{factor!r}: must be a number or a size")
@@ -158,8 +161,8 @@ def settings_on(changes: Tree, machine: Tree) -> Tree:
     """What a recipe changes, as a layer for a machine that has all its roles.
 
     Raises:
-        UserError: the machine has no number that could be taken ``times`` another one, or be
-            ``at_least`` one.
+        UserError: the machine has no number that could be taken ``times`` or ``about`` another one,
+            or be ``at_least`` one.
     """
     layer: Tree = {}
     for name, change in changes.items():
@@ -179,15 +182,14 @@ def _put(layer: Tree, key: Key, node: Tree | Setting) -> None:
 
 
 def _absolute(node: Tree | Setting, key: Key, machine: Tree) -> Tree | Setting:
-    """A copy for one level, in which ``{times = …}`` and ``{at_least = …}`` are numbers."""
+    """A copy for one level, in which ``{times = …}`` and the like are numbers."""
     if isinstance(node, Setting):
         return node
     if len(node) == 1 and (word := next(iter(node))) in RELATIVE:
         setting = node[word]
         assert isinstance(setting, Setting)
         own = own_value(machine, key)
-        make = _product if word == TIMES else _larger
-        return evolve(setting, value=make(setting, own, key))
+        return evolve(setting, value=_MAKERS[word](setting, own, key))
     return {name: _absolute(inner, (*key, name), machine) for name, inner in node.items()}
 
 
@@ -217,6 +219,17 @@ def _product(factor: Setting, value: object, key: Key) -> int | str:
     )
 
 
+def _rounded(factor: Setting, value: object, key: Key) -> int | str:
+    whole = _whole(value)
+    if type(whole) is int:
+        product = max(int(whole * Fraction(str(factor.value)) + Fraction(1, 2)), min(whole, 1))
+        return format_bytes(product) if isinstance(value, str) else product
+    raise UserError(
+        f"{factor.where}: {'.'.join(key)} = {{{ABOUT} = {factor.value}}}: the machine has "
+        f"{value!r}, which is no whole number or size"
+    )
+
+
 def _larger(bound: Setting, value: Any, key: Key) -> Any:
     own: Any = _whole(value)
     least: Any = _whole(bound.value)
@@ -226,6 +239,14 @@ def _larger(bound: Setting, value: Any, key: Key) -> Any:
             f"{value!r}, which is no such number or size"
         )
     return value if own >= least else bound.value
+
+
+_MAKERS: Mapping[str, Callable[[Setting, Any, Key], Any]] = {
+    TIMES: _product,
+    ABOUT: _rounded,
+    AT_LEAST: _larger,
+}
+"""What makes a value of a machine's own one, by its key."""
 
 
 def _whole(value: object) -> object:

@@ -229,6 +229,28 @@ def test_numbers_relative_to_the_machine(recipe):
     )
 
 
+def test_products_are_rounded_to_whole_numbers(recipe):
+    path = recipe(
+        "sm.count = {about = 0.125}\nl2.size = {about = 0.5}\ntlb.first.ports = {about = 0.1}\n"
+    )
+    before, after = plain("kepler-uvm"), plain("kepler-uvm", path)
+    assert (before["sm.count"], after["sm.count"]) == (16, 2)
+    assert (before["l2.size"], after["l2.size"]) == ("1536KiB", "768KiB")
+    assert after["tlb.L1.ports"] == 1
+    assert plain("rtx3070", "quarter")["sm.count"] == 12  # of 46
+
+
+@pytest.mark.parametrize("model", ["v100", "a100", "h100", "mi210", "rtx3070", "p100", "k80"])
+@pytest.mark.parametrize(("part", "of"), [("quarter", 4), ("eighth", 8)])
+def test_a_part_of_a_large_machine(model, part, of):
+    """What all SMs share is a part of what it was; what an SM has stays."""
+    whole, less = (load_model(model, names).config for names in ((), (part,)))
+    assert abs(less.sm.count * of - whole.sm.count) < of
+    assert abs(less.dram.channels * of - whole.dram.channels) < of
+    assert abs(less.l2.size * of - whole.l2.size) < of
+    assert (less.l1.size, less.sm.max_warps) == (whole.l1.size, whole.sm.max_warps)
+
+
 def test_a_machine_s_own_number_stays_where_it_is_enough(recipe):
     path = recipe('tlb.all.mshrs = {at_least = 256}\nl2.size = {at_least = "8MiB"}\n')
     values = plain("a100-mig", path)
@@ -455,6 +477,8 @@ def test_a_variant_says_what_its_recipe_lacks(model):
             'l2.ways = {at_least = "many"}\n',
             ["mine.toml:3: l2.ways.at_least: 'many': must be a number or a size"],
         ),
+        ("l2.ways = {about = -1}\n", ["l2.ways.about: -1: must be a number above zero"]),
+        ("l2.bypass = {about = 2}\n", ["l2.bypass = {about = 2}", "'never'"]),
         ("l2.bypass = {times = 2}\n", ["l2.bypass = {times = 2}", "'never'"]),
         (f'stage.x.{KIND}stage.x.behind = "tlb.lst"\n', ["behind: 'tlb.lst'", "'tlb.last'"]),
         (f'stage.x.{KIND}stage.x.behind = "tlb.all"\n', ["allowed: tlb.first, tlb.second, tlb.la"]),
