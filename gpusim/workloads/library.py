@@ -20,7 +20,7 @@ from gpusim.files.contents import while_unchanged
 from gpusim.files.shipped import data_folder, data_names
 from gpusim.files.structure import StructureError, structure
 from gpusim.files.toml_document import Document, Key, read_document
-from gpusim.programs.catalog import ProgramKind, find_program, own_program_names
+from gpusim.programs.catalog import ProgramKind, find_program, own_program_names, program_names
 from gpusim.workloads.tables import SCALES, ApplicationTable, CollectionTable, WorkloadTable
 
 T = TypeVar("T")
@@ -121,6 +121,8 @@ def find_workload(name_or_path: str, folder: Path | None = None) -> Entry:
         raise UserError(
             f"several papers have a workload {name_or_path!r}: write {' or '.join(found)}"
         )
+    if name_or_path in program_names():  # gpusim's own, which no workload file gives sizes
+        return _of_program(find_program(name_or_path), name_or_path)
     names = (*own, *workload_names(), *known, *(name.partition("/")[2] for name in known))
     raise UserError(
         f"there is no workload named {name_or_path!r}{nearest(name_or_path, names)}; "

@@ -10,6 +10,7 @@ import pytest
 from gpusim.core.errors import UserError
 from gpusim.programs.graphs.graph import Graph
 from gpusim.programs.kernel import Program
+from gpusim.workloads import library
 from gpusim.workloads.builder import ProgramStart
 from gpusim.workloads.library import find_workload, read_paper, workload_names
 from gpusim.workloads.workload import Workload, load_workload
@@ -309,3 +310,17 @@ def test_names_scales_and_seeds() -> None:
         load_workload("atax", "quik")
     with pytest.raises(UserError, match="the seed is -1"):
         load_workload("atax", "smoke", seed=-1)
+
+
+def test_a_program_without_a_workload_file_runs_at_its_defaults(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(library, "workload_names", tuple)
+    (spec,) = load_workload("launches", "smoke", overrides={"blocks": 3}).applications
+    assert spec.origin == {
+        "program": "launches",
+        "sample": 1,
+        "count": 8,
+        "blocks": 3,
+        "threads": 256,
+    }
