@@ -7,10 +7,7 @@ from collections.abc import Iterator
 from gpusim.config.paging import PagingConfig
 from gpusim.config.schema import GpuConfig
 from gpusim.files.structure import Problem
-from gpusim.files.units import Bytes, format_bytes
-
-LARGE_PAGE = 2 << 20
-"""Bytes of the largest page."""
+from gpusim.files.units import Bytes, format_bytes, is_size, parse_bytes
 
 LARGE_PAGES = ("largest-fit",)
 """Frame allocations whose pages are of several sizes."""
@@ -30,11 +27,7 @@ def check_paging(config: GpuConfig) -> Iterator[Problem]:
     yield from _block("eviction_block", paging.eviction_block, config.memory.page)
     if paging.migration == "accesses":
         yield from _block("migration_block", paging.migration_block, config.memory.page)
-    if paging.large_pages and paging.eviction_block < LARGE_PAGE:
-        yield Problem(
-            ("paging", "eviction_block"),
-            "must be at least 2MiB with paging.large_pages = true: a page leaves as a whole",
-        )
+    yield from _large_pages(config, paging)
     yield from _senseless(paging)
     for name, tlb in config.tlb.items():
         if tlb.ideal:
@@ -43,11 +36,23 @@ def check_paging(config: GpuConfig) -> Iterator[Problem]:
                 "must be false where pages come on demand: an ideal TLB "
                 "would hit on pages that are not on the device",
             )
-    if config.memory.frames.policy in LARGE_PAGES:
+
+
+def _large_pages(config: GpuConfig, paging: PagingConfig) -> Iterator[Problem]:
+    """A page leaves as a whole, so that its block is as large."""
+    frames = config.memory.frames
+    if frames.policy in LARGE_PAGES:
+        largest = str(frames.options.get("largest", "2MiB"))
+        why = f'memory.frames = "{frames.policy}"'
+    elif paging.large_pages:
+        largest = "2MiB"
+        why = "paging.large_pages = true"
+    else:
+        return
+    if is_size(largest) and paging.eviction_block < parse_bytes(largest):
         yield Problem(
-            ("memory", "frames"),
-            f"{config.memory.frames.policy!r} has pages of several sizes; "
-            "on demand they come one by one",
+            ("paging", "eviction_block"),
+            f"must be at least {largest} with {why}: a page leaves as a whole",
         )
 
 

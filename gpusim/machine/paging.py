@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 
+from gpusim.config.check_paging import LARGE_PAGES
 from gpusim.config.paging import PagingConfig
 from gpusim.config.schema import GpuConfig
 from gpusim.config.shootdown import shootdown_parts
@@ -29,6 +30,7 @@ from gpusim.hardware.paging import (
     Placement,
     WatchedWay,
 )
+from gpusim.hardware.paging.prefetch import VA_BLOCK
 from gpusim.hardware.tlb.level import TlbLevel
 from gpusim.hardware.walk import Memory
 from gpusim.machine.pages import Pages
@@ -65,6 +67,7 @@ class Paging:
         self._tenants = tenants
         table = pages.table
         self._page = page = config.memory.page
+        self._memories = table.memories
         self._memory_of = self._device_memories(table.memories, seed)
         self._pinned = [frozenset(self._pinned_pages(tenant)) for tenant in tenants]
         remote = paging.migration != "fault"
@@ -81,7 +84,12 @@ class Paging:
         self.first_tlbs: Sequence[TlbLevel] = ()
         self.driver = Driver(
             DriverSite(
-                env, paging, config.clock, page, shootdown_parts(config.shootdown, config.clock)
+                env,
+                paging,
+                config.clock,
+                page,
+                shootdown_parts(config.shootdown, config.clock),
+                self._wholes(),
             ),
             self._memory_of,
             self.placement,
@@ -91,6 +99,8 @@ class Paging:
         )
         self.host = self._host_memory() if remote or any(self._pinned) else None
         table.on_demand = True
+        for memory in table.memories:
+            memory.allocator.on_demand = True
 
     # -- building --------------------------------------------------------------------------------
 
@@ -114,6 +124,21 @@ class Paging:
                 make_policy(Slot.EVICTION, paging.eviction, seed),
             )
         return [made[memory] for memory in memories]
+
+    @property
+    def _several_sizes(self) -> bool:
+        """Whether the allocator of frames says which pages are large, and not `large_pages`."""
+        return self._config.memory.frames.policy in LARGE_PAGES
+
+    def _wholes(self) -> Callable[[int], Sequence[int]]:
+        """Sizes of the pages that may be made around a page."""
+        if self._several_sizes:
+            memories = self._memories
+            return lambda tag: memories[tag >> ASID_SHIFT].allocator.wholes(
+                tag >> ASID_SHIFT, tag & VPN_MASK
+            )
+        sizes = (VA_BLOCK // self._page,) if self._paging.large_pages else ()
+        return lambda _: sizes
 
     def _host_memory(self) -> HostMemory:
         paging = self._paging
@@ -144,6 +169,8 @@ class Paging:
                     self.placement.map_remote(tag)
                 elif self._paging.arrays == "device" and (memory.room is None or memory.free()):
                     self.placement.place(tag)
+            if memory.blocks and self._several_sizes:
+                self.driver.join(memory.pages())
 
     # -- what the machine asks for ---------------------------------------------------------------
 

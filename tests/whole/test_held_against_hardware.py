@@ -14,10 +14,12 @@ from experiments.hardware.held import Held, median_error
 from experiments.hardware.measure import TLB_STEPS, Point, measure, model_of
 from experiments.hardware.pictures import draw
 from experiments.hardware.plateaus import Comparison, compare, crossing, plateaus, wanted
+from experiments.hardware.programs import COUNTERS, CYCLES, PROGRAMS, Ran, beside_hardware
 from experiments.hardware.reference import read_curves
 from experiments.hardware.stride_curves import read_stride_curves
 from experiments.hardware.tlb_steps import TlbStep, read_tlb_steps
 from gpusim.core.errors import UserError
+from gpusim.workloads.workload import load_workload
 from tests.examples import examples
 
 KIB = 1 << 10
@@ -216,3 +218,27 @@ def test_a_file_of_strides_without_a_column_is_refused(tmp_path: Path) -> None:
     (tmp_path / "curves" / "l1_bandwidth_vs_stride.csv").write_text("gpu,type,test,x\n")
     with pytest.raises(UserError, match="has no column cycles_per_warp_load; it has gpu, type"):
         read_stride_curves(tmp_path, "rtx3070")
+
+
+# -- whole programs ------------------------------------------------------------------------------
+
+
+def test_programs_stand_beside_the_hardware_by_name_and_arguments(tmp_path: Path) -> None:
+    """Each is a workload whose parameters hold, and finds its own row of the reference."""
+    folder = tmp_path / "correlation"
+    folder.mkdir()
+    rows = [
+        f"{one.benchmark},{one.arguments},{1000 * number},{2000 * number}"
+        for number, one in enumerate(PROGRAMS, 1)
+    ]
+    (folder / CYCLES).write_text(
+        "\n".join(["benchmark,arguments,hw_cycles,accelsim_cycles", *rows]), encoding="utf-8"
+    )
+    (folder / COUNTERS).write_text("Benchmark,DRAM_Rd\n", encoding="utf-8")
+    ran = {one: Ran(1500 * number, 1, 0, 0, 0, 0) for number, one in enumerate(PROGRAMS, 1)}
+    table = beside_hardware(ran, tmp_path)
+    assert len(table) == len(PROGRAMS)
+    assert set(table["ours"]) == {1.5}
+    assert set(table["Accel-Sim"]) == {2.0}
+    for one in PROGRAMS:
+        assert load_workload(one.workload, "paper", overrides=one.parameters)

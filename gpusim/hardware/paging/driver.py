@@ -66,6 +66,11 @@ declare_metrics(
 )
 
 
+def _stay_small(_tag: int) -> Sequence[int]:
+    """Pages stay as they come."""
+    return ()
+
+
 @frozen(eq=False)
 class DriverSite:
     """Where the driver stands in a machine.
@@ -77,6 +82,8 @@ class DriverSite:
         page_bytes: of the smallest pages.
         shootdown: cycles from the request of a shootdown to the cycle in which pages are
             forgotten, and from then to its acknowledgement.
+        wholes: sizes of the pages that pages which have come may make around a page, in the
+            smallest pages, the smallest size first.
     """
 
     env: EventLoop
@@ -84,6 +91,7 @@ class DriverSite:
     clock: Hertz
     page_bytes: int
     shootdown: tuple[int, int] = (0, 0)
+    wholes: Callable[[int], Sequence[int]] = _stay_small
 
 
 @attr.s(auto_attribs=True)
@@ -171,6 +179,7 @@ class Driver(Component):
         self._config = config
         self._costs = BatchCosts(config, site.clock, site.page_bytes)
         self._page_bytes = site.page_bytes
+        self._wholes = site.wholes
         self._message, self._acknowledge = site.shootdown
         self._memory_of = memory_of
         self._placement = placement
@@ -338,14 +347,15 @@ class Driver(Component):
                 memory.add(tag)
         for block in dict.fromkeys(memory.block_of(tag) for tag in pages):
             memory.came(block)
-        if self._config.large_pages:
-            self._join(memory, pages)
+        self.join(pages)
 
-    def _join(self, memory: DeviceMemory, pages: Iterable[int]) -> None:
-        """Make large pages of the blocks of 2 MiB of which nothing is missing any more."""
-        size = VA_BLOCK // self._page_bytes
-        for number in dict.fromkeys(tag // size for tag in pages):
-            first = number * size
+    def join(self, pages: Iterable[int]) -> None:
+        """Make larger pages around pages that have come, where nothing of one is missing."""
+        found = dict.fromkeys(
+            (size, tag // size * size) for tag in pages for size in self._wholes(tag)
+        )
+        for size, first in sorted(found):
+            memory = self._memory_of[first >> ASID_SHIFT]
             if all(memory.holds(tag) for tag in range(first, first + size)):
                 self._placement.join(first, size)
 

@@ -46,10 +46,12 @@ class FrameAllocator(Policy):
     Attributes:
         eager: whether an application's arrays are mapped before it starts, in allocation order.
         page_bytes: of the smallest pages; known before the first call of `begin`.
+        on_demand: whether pages come one by one, so that each has a frame of its own at first.
     """
 
     eager: bool = False
     page_bytes: int = 0
+    on_demand: bool = False
 
     @property
     def most_pages(self) -> int:
@@ -62,6 +64,13 @@ class FrameAllocator(Policy):
 
     def begin(self, asid: int, arrays: Sequence[Buffer]) -> None:
         """An application begins: these are its arrays, as far as it names any."""
+
+    def wholes(self, asid: int, vpn: int) -> Sequence[int]:
+        """Sizes of the pages that pages which came one by one may make around `vpn`, by and by.
+
+        Sizes are in the smallest pages, the smallest size first.
+        """
+        return ()
 
     @abstractmethod
     def allocate(self, asid: int, vpn: int) -> int | Frames:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Sequence
 
 from gpusim.core.errors import one_of
@@ -20,6 +21,9 @@ class LargestFitFrames(FrameAllocator):
     So an array of 5 MiB has two pages of 2 MiB, or one, and smaller ones at its ends.  Each size
     has regions of the largest size of its own [our choice], which are never given back to others.
 
+    Where pages come on demand, the frames of the largest page are set aside when the first of its
+    parts comes; parts that have come become a page of 64 KiB, and of 2 MiB, where they lie.
+
     Args:
         frames, seed: see `FrameAllocator`.
         largest: size of the largest page.
@@ -34,6 +38,10 @@ class LargestFitFrames(FrameAllocator):
         self._next = 0
         self._free: dict[int, list[int]] = {}
         """By size: first frames of pages of that size."""
+        self._set_aside: dict[tuple[int, int], int] = {}
+        """By address space and first page: first frame of a page whose parts come on demand."""
+        self._parts: Counter[tuple[int, int]] = Counter()
+        """By the same: how many of its parts are there."""
 
     @property
     def most_pages(self) -> int:
@@ -50,16 +58,40 @@ class LargestFitFrames(FrameAllocator):
             apart.append((max(begin, last), end))
             last = max(last, end)
 
+    def wholes(self, asid: int, vpn: int) -> Sequence[int]:
+        largest = self._size_at(asid, vpn)
+        return [pages for pages in self._sizes()[::-1] if 1 < pages <= largest]
+
     def allocate(self, asid: int, vpn: int) -> int | Frames:
         pages = self._size_at(asid, vpn)
+        if pages == 1:
+            return self._take(1)
+        if not self.on_demand:
+            return Frames(self._take(pages), pages)
+        place = asid, vpn // pages * pages
+        first = self._set_aside.get(place)
+        if first is None:
+            first = self._set_aside[place] = self._take(pages)
+        self._parts[place] += 1
+        return first + vpn % pages
+
+    def free(self, asid: int, vpn: int, pfn: int, pages: int) -> None:
+        size = self._size_at(asid, vpn)
+        place = asid, vpn // size * size
+        if place not in self._set_aside:
+            self._free.setdefault(pages, []).append(pfn)
+            return
+        self._parts[place] -= pages
+        if not self._parts[place]:
+            del self._parts[place]
+            self._free[size].append(self._set_aside.pop(place))
+
+    def _take(self, pages: int) -> int:
+        """First frame of a free page of a size."""
         free = self._free.setdefault(pages, [])
         if not free:
             free += self._new_region(pages)
-        pfn = free.pop(0)
-        return pfn if pages == 1 else Frames(pfn, pages)
-
-    def free(self, asid: int, vpn: int, pfn: int, pages: int) -> None:
-        self._free.setdefault(pages, []).append(pfn)
+        return free.pop(0)
 
     def _size_at(self, asid: int, vpn: int) -> int:
         """Smallest pages of the page that `vpn` is in: the largest that its array holds whole."""

@@ -18,6 +18,8 @@ from tests.hardware.paging.bench import PAGE, load, paged, run, store
 from tests.machine.bench import SMALL, Script, change
 
 PAGES = 12
+SEVERAL_SIZES = 560
+"""Pages of an array that holds one of 2 MiB and three of 64 KiB."""
 
 steps = st.one_of(
     st.builds(load, st.integers(0, PAGES - 1), st.integers(0, 3)),
@@ -41,6 +43,7 @@ machines = st.fixed_dictionaries(
         "fault_interval": st.sampled_from([0, 30, 700]).map(cycles),
         "interrupt": st.sampled_from([0, 500, 20_000]).map(cycles),
         "transfers": st.sampled_from(["runs", "blocks"]),
+        "sizes": st.sampled_from([None, None, "64KiB", "2MiB"]),
         "shootdown": st.sampled_from([None, ShootdownConfig(cycles(30), cycles(20), cycles(50))]),
     }
 )
@@ -73,13 +76,19 @@ def test_pages_and_bytes(programs: list[Script], keys: dict[str, Any], migration
         sms_per_tpc=2,
         shootdown=keys.pop("shootdown"),
     )
+    sizes, pages = keys.pop("sizes"), PAGES
+    if sizes is not None:
+        fitting = PolicyConfig("largest-fit", {"largest": sizes})
+        machine = change(machine, memory={"frames": fitting})
+        keys["eviction_block"] = Bytes(2 << 20)
+        pages = SEVERAL_SIZES
     if migration != "fault":
         keys |= {"arrays": "host", "threshold": 2, "capacity": None}
     for slot in ("eviction", "prefetch"):
         keys[slot] = PolicyConfig(keys[slot])
     moved = Moved()
     config = paged(machine, migration=migration, **keys)
-    done = run(config, *programs, pages=PAGES, attach=moved.attach)
+    done = run(config, *programs, pages=pages, attach=moved.attach)
     accesses = sum(step[0] in ("load", "store") for script in programs for step in script)
     assert len(done.requests) == accesses
     resident = done.count("paging", "resident")

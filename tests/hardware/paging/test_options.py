@@ -142,5 +142,8 @@ def test_refused(options: dict[str, Any], told: str) -> None:
 def test_other_parts_that_contradict() -> None:
     with pytest.raises(UserError, match="an ideal TLB would hit on pages that are not on"):
         gpusim.load_model("tiny", ["demand-paging", "ideal-tlb"])
-    with pytest.raises(UserError, match="on demand they come one by one"):
-        gpusim.load_model("tiny", ["demand-paging"], {"memory.frames": "largest-fit"})
+    small = {"memory.frames": "largest-fit", "paging.eviction_block": "64KiB"}
+    with pytest.raises(UserError, match=r'at least 2MiB with memory\.frames = "largest-fit"'):
+        gpusim.load_model("tiny", ["demand-paging"], small)
+    fits = {**small, "memory.frames": {"policy": "largest-fit", "largest": "64KiB"}}
+    gpusim.load_model("tiny", ["demand-paging"], fits)
