@@ -41,7 +41,13 @@ class Inbound:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Behind:
-    """The memory below L1 caches and walkers, for functional (untimed) accesses."""
+    """The memory below L1 caches and walkers, for functional (untimed) accesses.
+
+    Attributes:
+        by_part: the partition of the SM that loads a line makes a difference.
+    """
+
+    by_part: bool
 
     def warm(self, address: int, sectors: int, kind: int, app: int) -> None:
         """Bring one line into the caches on its way, as an access would: untimed and uncounted.
@@ -55,7 +61,13 @@ class Behind:
         raise NotImplementedError
 
     def warm_lines(
-        self, lines: list[int], sectors: list[int], kinds: list[int], shift: int, app: int
+        self,
+        lines: list[int],
+        sectors: list[int],
+        kinds: list[int],
+        parts: list[int],
+        shift: int,
+        app: int,
     ) -> None:
         """Bring lines into the caches on their way, one after the other: untimed and uncounted.
 
@@ -63,6 +75,7 @@ class Behind:
             lines: physical line numbers of the asking cache.
             sectors: of each line, its 32-byte sectors, a bit each, as in `MemoryRequest`.
             kinds: of each line, a `Kind`.
+            parts: of each line, the partition of the SM that asks; empty: it makes no difference.
             shift: binary logarithm of the line size in bytes.
             app: index of the application.
         """

@@ -10,12 +10,12 @@ from gpusim.core.interfaces import FirstTlb
 from gpusim.core.mapping import Mapping as PageMapping
 from gpusim.core.request import Requester
 from gpusim.core.stage import Stage
-from gpusim.hardware.cache.untimed_l2 import BehindL1
+from gpusim.hardware.cache.untimed_l2 import BehindCopies, BehindL1
 from gpusim.hardware.sm.untimed.scheduler import SkippingScheduler
 from gpusim.hardware.sm.untimed.warm_up import Passage, PassageSite
 from gpusim.hardware.tlb.level import TlbLevel
 from gpusim.machine.machine import Machine
-from gpusim.machine.memory_system import WalkersOfDomains
+from gpusim.machine.memory_system import MemorySystem, WalkersOfDomains
 
 
 def prepare_warming(machine: Machine) -> None:
@@ -29,7 +29,7 @@ def prepare_warming(machine: Machine) -> None:
             f"blocks cannot be skipped on this machine: {why} (a workload that says so is run "
             "whole with --set workload.timed.sample=)"
         )
-    behind = {id(system): BehindL1(system.banks, system.hashing) for system in machine.systems}
+    behind = {id(system): _behind(system) for system in machine.systems}
     reads_l2 = machine.config.walk.reads("l2")
     stages: dict[int, Stage] = {}
     for group in machine.stages:
@@ -56,12 +56,21 @@ def prepare_warming(machine: Machine) -> None:
                 scheduler.asid,
                 points,
                 [_next_tlb(point.tlb) for point in points],
+                [machine.system_of[sm].domain.partitions.of_sm[sm] for sm in tenant.sms],
                 behind[id(machine.system_of[tenant.sms[0]])],
                 lambda asid, page: table.walk(asid, page).mapping,
                 by_slot,
                 machine.config.l1.at_launch == "keep",
             )
         )
+
+
+def _behind(system: MemorySystem) -> BehindL1:
+    """The L2 cache of a domain, as accesses without a clock find it."""
+    l2 = system.domain.config.l2
+    if l2.copies is None:
+        return BehindL1(system.banks, system.hashing)
+    return BehindCopies(system.banks, system.hashing, l2.partitions)
 
 
 def _next_tlb(first: FirstTlb) -> int:
@@ -72,12 +81,9 @@ def _next_tlb(first: FirstTlb) -> int:
 
 def _refusal(machine: Machine) -> str:
     """What of a machine cannot be kept warm, in words."""
-    config = machine.config
     cannot = {
         "an L2 cache with virtual names (l1.translation = 'after-l2')": bool(machine.fbts),
         "demand paging ([paging])": machine.paging is not None,
-        "partitions that keep copies (l2.copies)": config.l2.copies is not None,
-        "byte masks (l2.byte_masks)": config.l2.byte_masks is True,
     }
     return "; ".join(what for what, there in cannot.items() if there)
 

@@ -40,6 +40,9 @@ KINDS = (1 << KIND_BITS) - 1
 Access = tuple[int, int, int]
 """Line, kind, sectors."""
 
+Line = tuple[int, int]
+"""The partition that is asked for it, and its name."""
+
 Page = tuple[int, int, int]
 """Position of the SM, block slot if that matters, page."""
 
@@ -165,8 +168,9 @@ class OneByOne:
                 base[page] = table.walk(asid, page).mapping.delta * self.page_lines
         self._fill_l1s(touches, base)
         homes = {id(block): block for block, _, _ in touches}
-        lines = last_uses((name, bits) for _, name, bits in touches)
-        at = {name: place for place, (_, name, _) in enumerate(touches)}
+        named = [(self._part(block, name), name) for block, name, _ in touches]
+        lines = last_uses((one, bits) for one, (_, _, bits) in zip(named, touches, strict=True))
+        at = {one: place for place, one in enumerate(named)}
         pages = {
             (
                 block.home,
@@ -176,13 +180,13 @@ class OneByOne:
             for place, (block, name, _) in enumerate(touches)
         }
         pages = self._in_tlbs(pages)
-        events = [(at[cast("int", name)], 1, name, bits) for name, bits in lines.items()]
+        events = [(at[cast("Line", one)], 1, one, bits) for one, bits in lines.items()]
         events += [(place, 0, page, of) for (_, _, page), (place, of) in pages.items()]
-        kept = list(last_uses((cast("int", name) >> KIND_BITS, 0) for name in lines))
+        kept = list(last_uses((cast("Line", one)[1] >> KIND_BITS, 0) for one in lines))
         kept = kept[-2 * self.machine.config.l2.size // self.config.l1.line :]
         for _, is_line, what, more in sorted(events, key=lambda one: one[:2]):
-            if is_line and cast("int", what) >> KIND_BITS in kept:
-                self._l2(cast("int", what), more, base)
+            if is_line and cast("Line", what)[1] >> KIND_BITS in kept:
+                self._l2(*cast("Line", what), more, base)
             elif not is_line:
                 block = homes[more]
                 self._point(block).tlb.warm(self.space | cast("int", what), block)
@@ -230,7 +234,13 @@ class OneByOne:
         if kind == Kind.STORE and stores == "allocate" and kept & ~array.state(name):
             array.fill(name, kept)
 
-    def _l2(self, name: int, bits: int, base: dict[int, int]) -> None:
+    def _part(self, block: SkippedBlock, name: int) -> int:
+        """The partition whose bank is asked, where that is another one than the line's home."""
+        if self.config.l2.copies is None or name & KINDS != Kind.LOAD:
+            return 0
+        return self.machine.systems[0].domain.partitions.of_sm[block.sm]
+
+    def _l2(self, part: int, name: int, bits: int, base: dict[int, int]) -> None:
         line, kind = name >> KIND_BITS, name & KINDS
         if kind == Kind.LOAD:
             bits = sum(group for group in self.groups if group & bits)
@@ -238,7 +248,21 @@ class OneByOne:
         system = self.machine.systems[0]
         name = address >> system.banks[0].lines.shift
         bank = name % len(system.banks) if system.hashing is None else system.hashing.part(name)
-        system.banks[bank].warm(address, bits, kind, 0)
+        if self.config.l2.copies is None:
+            system.banks[bank].warm(address, bits, kind, 0)
+            return
+        each = len(system.banks) // 2
+        twins = [system.banks[bank % each], system.banks[bank % each + each]]
+        home = twins.pop(bank // each)
+        if kind != Kind.LOAD:
+            twins[0].lines.arrays[0].remove(name)
+        elif part != bank // each:
+            missing = twins[0].lines.arrays[0].missing(name, bits)
+            twins[0].warm(address, bits, kind, 0)
+            if not missing:
+                return
+            bits = missing
+        home.warm(address, bits, kind, 0)
 
 
 class Reference(SkippingScheduler):
@@ -299,6 +323,7 @@ def contents_after(
     return list(contents(machine))
 
 
+COPIES = {"l2.partitions": 2, "l2.copies": "reads", "l2.far": "20 cycles"}
 MACHINES: dict[str, dict[str, object]] = {
     "before": {},
     "parallel": {"l1.translation": "parallel"},
@@ -306,6 +331,9 @@ MACHINES: dict[str, dict[str, object]] = {
     "stores take lines away": {"l1.writes": "evict"},
     "stores leave lines": {"l1.writes": "allocate", "l1.sector": "32B", "l2.sector": "32B"},
     "sectors": {"l1.sector": "32B", "l2.sector": "32B"},
+    "copies": {**COPIES},
+    "copies of sectors": {**COPIES, "l1.sector": "32B", "l2.sector": "32B"},
+    "byte masks": {"l1.sector": "32B", "l2.sector": "32B", "l2.byte_masks": True},
     "fifo": {"l1.replacement": "fifo", "l2.replacement": "fifo", "tlb.L1.replacement": "fifo"},
     "plru": {"l1.replacement": "plru", "l2.replacement": "srrip"},
     "hashed": {"l1.hash": "xor"},

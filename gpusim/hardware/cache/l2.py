@@ -292,9 +292,9 @@ class L2Bank(Component):
             level.l2_lookups += 1
             level.l2_hits += hit
 
-    def warm(self, address: int, sectors: int, kind: int, app: int) -> None:
-        """An access without a clock: its line is here afterwards; what goes for it is forgotten."""
-        self.lines.warm(address, sectors, kind, app)
+    def warm(self, address: int, sectors: int, kind: int, app: int) -> int:
+        """An access without a clock (`Lines.warm`): returns the sectors that had to be fetched."""
+        return self.lines.warm(address, sectors, kind, app)
 
     # -- what the miss path calls ----------------------------------------------------------------
 

@@ -108,16 +108,31 @@ class Lines:
         self.written.forget(name)
         return dirty | (dirty & ~state) << COVERED_SHIFT
 
-    def warm(self, address: int, sectors: int, kind: int, app: int) -> None:
-        """An access without a clock: its sectors are here afterwards; victims are forgotten."""
+    def warm(self, address: int, sectors: int, kind: int, app: int) -> int:
+        """An access without a clock: its sectors are here afterwards; victims are forgotten.
+
+        Returns:
+            the sectors of the line that had to be fetched.
+        """
         name, array = address >> self.shift, self.arrays[app]
         if self.sectored and kind == _STORE:
-            array.fill(name, self.stored(name, address, sectors, app))
-            return
+            self._warm_fill(name, self.stored(name, address, sectors, app), app)
+            return 0
         wanted = self.wanted(address, sectors)
-        array.use(name, wanted, wanted)
+        if self.written is None:
+            missing = array.use(name, wanted, wanted)
+        else:
+            missing = array.missing(name, wanted)
+            if missing:
+                self._warm_fill(name, wanted, app)
         if kind != _LOAD and kind != _WALK:
             array.mark(name, wanted << DIRTY_SHIFT)
+        return missing
+
+    def _warm_fill(self, name: int, state: int, app: int) -> None:
+        victim = self.keep(name, state, app)
+        if victim is not None and self.written is not None:
+            self.written.forget(victim[0])
 
 
 _TABLES: dict[int, tuple[list[int], list[int]]] = {}

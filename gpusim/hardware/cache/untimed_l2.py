@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from gpusim.core.interfaces import Behind
 from gpusim.core.interleaving import Interleaving
+from gpusim.core.request import Kind
 from gpusim.hardware.cache.l2 import L2Bank
+
+_LOAD: Final = int(Kind.LOAD)
 
 
 class BehindL1(Behind):
@@ -18,6 +22,7 @@ class BehindL1(Behind):
     """
 
     def __init__(self, banks: Sequence[L2Bank], hashing: Interleaving | None) -> None:
+        self.by_part = False
         self._banks = list(banks)
         self._shift = banks[0].lines.shift
         self._hash = hashing
@@ -28,7 +33,13 @@ class BehindL1(Behind):
         self._banks[bank].warm(address, sectors, kind, app)
 
     def warm_lines(
-        self, lines: list[int], sectors: list[int], kinds: list[int], shift: int, app: int
+        self,
+        lines: list[int],
+        sectors: list[int],
+        kinds: list[int],
+        parts: list[int],
+        shift: int,
+        app: int,
     ) -> None:
         banks, hashing, ours = self._banks, self._hash, self._shift
         for number, line in enumerate(lines):
@@ -40,3 +51,46 @@ class BehindL1(Behind):
     def lines(self, shift: int, app: int) -> int:
         capacity = sum(bank.arrays[app].capacity for bank in self._banks)
         return capacity << self._shift >> shift
+
+
+class BehindCopies(BehindL1):
+    """The banks of an L2 cache in partitions that keep copies (`gpusim.hardware.cache.homes`).
+
+    A load asks the bank at the same place in the partition of its SM, which asks the line's home
+    for what it lacks; stores and atomics go to the home, and copies are gone.
+
+    Args:
+        banks: in their order; as many in each partition.
+        hashing: how lines are dealt out to them; None: in turn.
+        parts: partitions.
+    """
+
+    def __init__(self, banks: Sequence[L2Bank], hashing: Interleaving | None, parts: int) -> None:
+        super().__init__(banks, hashing)
+        self.by_part = True
+        self._each = len(banks) // parts
+
+    def warm_lines(
+        self,
+        lines: list[int],
+        sectors: list[int],
+        kinds: list[int],
+        parts: list[int],
+        shift: int,
+        app: int,
+    ) -> None:
+        banks, hashing, ours, each = self._banks, self._hash, self._shift, self._each
+        for number, line in enumerate(lines):
+            address, kind = line << shift, kinds[number]
+            name = address >> ours
+            home = name % len(banks) if hashing is None else hashing.part(name)
+            if kind == _LOAD:
+                near = parts[number] * each + home % each
+                missing = banks[near].warm(address, sectors[number], kind, app)
+                if missing and near != home:
+                    banks[home].warm(name << ours, missing, kind, app)
+            else:
+                banks[home].warm(address, sectors[number], kind, app)
+                for twin in range(home % each, len(banks), each):
+                    if twin != home:
+                        banks[twin].lines.remove(name, app)

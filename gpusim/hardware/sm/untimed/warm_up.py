@@ -47,6 +47,7 @@ class PassageSite:
         app, asid: index and address space of the application.
         points: the way of each SM through its first TLB and L1 cache.
         next_tlbs: of each SM, what is behind its first TLB, by a number.
+        parts: of each SM, the partition of the L2 cache that it is near to.
         behind: what is behind all L1 caches.
         translate: the page table.
         by_slot: TLBs ask for block slots.
@@ -57,6 +58,7 @@ class PassageSite:
     asid: int
     points: Sequence[TranslationPoint]
     next_tlbs: Sequence[int]
+    parts: Sequence[int]
     behind: Behind
     translate: Translate
     by_slot: bool
@@ -76,6 +78,7 @@ class Passage:
         self._points = list(site.points)
         self._next_tlb = np.unique(site.next_tlbs, return_inverse=True)[1]
         self._behind = site.behind
+        self._parts = np.array(site.parts)
         self._shift = self._points[0].page_lines_shift
         self._line_shift = self._points[0].line_shift
         self._l1 = self._points[0].l1
@@ -133,7 +136,11 @@ class Passage:
         """Pages in the rows `used`, and lines."""
         rows = np.flatnonzero(self._in_l2(log))
         names = log.names[rows]
-        last, sectors = last_uses(pairs(0, names), log.sectors[rows])
+        of: Ints | int = 0
+        if self._behind.by_part:
+            of = np.where(names & _KINDS == _LOAD, self._parts[log.homes[rows]], 0)
+        last, sectors = last_uses(pairs(of, names), log.sectors[rows])
+        parts = [] if isinstance(of, int) else of[last].tolist()
         kinds = names[last] & _KINDS
         asked = np.where(kinds == _LOAD, self._asks[sectors & SECTORS], sectors).tolist()
         lines, kind = physical[rows][last].tolist(), kinds.tolist()
@@ -145,11 +152,11 @@ class Passage:
         ):
             if before > done:
                 piece = slice(done, before)
-                behind.warm_lines(lines[piece], asked[piece], kind[piece], shift, app)
+                behind.warm_lines(lines[piece], asked[piece], kind[piece], parts[piece], shift, app)
                 done = before
             seat = seats[number]
             points[seat >> SLOT_BITS].tlb.warm(tags[number], blocks[seat])
-        behind.warm_lines(lines[done:], asked[done:], kind[done:], shift, app)
+        behind.warm_lines(lines[done:], asked[done:], kind[done:], parts[done:], shift, app)
 
     # -- what can be held --------------------------------------------------------------------------
 
