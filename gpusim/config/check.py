@@ -48,6 +48,9 @@ def check_machine(config: GpuConfig) -> Iterator[Problem]:
     if not config.crossbar.ideal:
         yield from _at_least(1, config.crossbar, ("crossbar",), ("bytes_per_cycle", "queue"))
     yield from _at_least(1, config, (), ("sms_per_tpc", "tpcs_per_gpc"))
+    for name in ("dispatch", "concurrent_kernels"):
+        if getattr(config, name) is not None:
+            yield from _at_least(1, config, (), (name,))
     yield from _durations(config.watchdog, ("watchdog",))
     if config.mig is not None:
         yield from _check_mig(config, config.mig)

@@ -280,6 +280,8 @@ class GpuConfig:
         launch_overhead: cycles between a launch and its first block.
         dispatch: warps that the thread-block scheduler starts a cycle; None (``"none"`` in a
             model): a block.
+        concurrent_kernels: kernel launches of one application that may be under way at once, in
+            different streams; None (``"none"`` in a model): no limit.
         mig: into which instances it can be cut, if any; workloads without instances have it whole.
     """
 
@@ -306,6 +308,7 @@ class GpuConfig:
     watchdog: Duration = cycles(200_000)
     launch_overhead: Duration = later(cycles(0))
     dispatch: int | None = None
+    concurrent_kernels: int | None = None
     stages: tuple[str, ...] = ()
     stage: Mapping[str, StageConfig] = field(factory=dict)
     mig: MigConfig | None = None

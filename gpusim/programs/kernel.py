@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import ClassVar
+from copy import copy
+from typing import ClassVar, Self
 
 from attrs import define
 
+from gpusim.core.streams import IN_TURN, StreamUse
 from gpusim.core.warp_program import Buffer, LaneChunk, Launch
 from gpusim.programs.device import AddressSpace
+from gpusim.programs.launch_streams import made_use
 from gpusim.programs.tracer import BlockTracer, Shape, StepTracer
 
 
@@ -29,6 +32,7 @@ class Kernel(ABC):
         name: the kernel's name.
         registers_per_thread: 32-bit registers.
         shared_bytes: shared memory of a block.
+        stream_use: its stream, and what it waits for.
         in_step: the body can be executed for several blocks at once, in step (`StepTracer`): it
             computes each thread's values from those of its own block's threads, and executes an
             instruction for all threads (`where` None) only where all threads of all blocks come by.
@@ -40,6 +44,13 @@ class Kernel(ABC):
     name: str
     registers_per_thread: int
     shared_bytes: int = 0
+    stream_use: StreamUse = IN_TURN
+
+    def on(self, stream: int, *, after: Sequence[object] = (), host_waits: bool = False) -> Self:
+        """The same launch in a stream; see `gpusim.programs.kernel_function.KernelLaunch.on`."""
+        launch = copy(self)
+        launch.stream_use = made_use(self.name, stream, after, host_waits)
+        return launch
 
     @property
     def blocks(self) -> int:

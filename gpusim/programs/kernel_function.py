@@ -8,11 +8,13 @@ from functools import cached_property, partial, update_wrapper
 from typing import Any, Concatenate, Generic, NoReturn, ParamSpec, TypeAlias
 
 import numpy as np
-from attrs import define, frozen
+from attrs import define, evolve, frozen
 
 from gpusim.core.errors import UserError, nearest
+from gpusim.core.streams import IN_TURN, StreamUse
 from gpusim.core.warp_program import LaneChunk
 from gpusim.programs.kernel import traced
+from gpusim.programs.launch_streams import made_use
 from gpusim.programs.tracer import BlockTracer, Dim3, Shape, StepTracer
 
 P = ParamSpec("P")
@@ -38,6 +40,7 @@ class KernelLaunch:
         registers_per_thread: 32-bit registers.
         shared_bytes: shared memory of a block.
         in_step: the body can be executed for several blocks at once.
+        stream_use: its stream, and what it waits for.
     """
 
     name: str
@@ -46,6 +49,26 @@ class KernelLaunch:
     registers_per_thread: int
     shared_bytes: int = 0
     in_step: bool = False
+    stream_use: StreamUse = IN_TURN
+
+    def on(
+        self, stream: int, *, after: Sequence[object] = (), host_waits: bool = False
+    ) -> KernelLaunch:
+        """The same launch in a stream of CUDA's; without it, it is of the default stream, 0.
+
+        The program goes on at once, unless the stream is 0: what such launches compute may be read
+        after the next launch that it waits for.
+
+        Args:
+            stream: launches of one stream run one after the other, those of others overlap; those
+                of stream 0 wait for all before them, and all after them wait for those.
+            after: launches of other streams that have to end before, as CUDA's events have it.
+            host_waits: the program goes on when this launch and all before it have ended.
+
+        Raises:
+            UserError: the stream is no number from 0 on, or a launch in `after` has no stream.
+        """
+        return evolve(self, stream_use=made_use(self.name, stream, after, host_waits))
 
     @property
     def blocks(self) -> int:

@@ -133,6 +133,7 @@ LAUNCHES = Table(
             "cycle",
             "cycle of its first block: after what a launch takes; older files lack it",
         ),
+        Column("stream", "i8", "1", "its stream; 0: the default one; older files lack it"),
     ),
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpusim.files.columns import Table
 from gpusim.results.datasets import KERNELS, LAUNCHES
@@ -17,15 +18,39 @@ if TYPE_CHECKING:
 NUMBERS = "launch_numbers"
 """The group with the headline numbers of launches and kernels."""
 
-_LATER = ("work_begin",)
+_LATER = ("work_begin", "stream")
 """Columns of launches that older files lack."""
 
 
 def launch_frame(source: Source) -> pd.DataFrame:
-    """A row a launch, in the order in which they began; files of older versions have no numbers."""
+    """A row a launch, in the order in which they began; files of older versions have no numbers.
+
+    The column ``overlaps``, which older files do not have either, tells how many other launches of
+    its application had blocks while a launch had: its numbers are of what all of these did.
+    """
     lacks = [name for name in _LATER if not source.has(f"launches/{name}")]
     frame = _frame(source, "launches", LAUNCHES, lacks)
+    if "stream" in frame:
+        frame["overlaps"] = overlaps_of(frame)
     return _with_numbers(source, frame, "of_launches") if source.has(NUMBERS) else frame
+
+
+def overlaps_of(launches: pd.DataFrame) -> NDArray[np.int64]:
+    """Of each launch, how many others of its application had blocks while it had.
+
+    Args:
+        launches: with app, work_begin and end.
+    """
+    first = launches["work_begin"].to_numpy(np.int64)
+    last, apps = launches["end"].to_numpy(np.int64), launches["app"].to_numpy()
+    found = np.zeros(len(launches), dtype=np.int64)
+    for app in dict.fromkeys(apps.tolist()):
+        own = np.flatnonzero(apps == app)
+        begins, ends = np.sort(first[own]), np.sort(last[own])
+        begun = np.searchsorted(begins, last[own], "left")
+        ended = np.searchsorted(ends, first[own], "right")
+        found[own] = np.maximum(begun - ended - (last[own] > first[own]), 0)
+    return found
 
 
 def kernel_frame(source: Source) -> pd.DataFrame:

@@ -167,11 +167,13 @@ class Result:
 
     @property
     def launches(self) -> pd.DataFrame:
-        """Kernel launches: app, launch, kernel, begin, end, blocks, work_begin, headline numbers.
+        """Kernel launches: app, launch, kernel, begin, end, blocks, work_begin, stream, overlaps.
 
-        `work_begin` is the cycle of the first block, after what a launch takes; the numbers, from
-        `cycles` on, are of what the application counted from then to `end`, NaN where one does not
-        exist.  Files of earlier versions have neither.
+        After these come headline numbers.  `work_begin` is the cycle of the first block, after what
+        a launch takes; `overlaps` is how many other launches of the application had blocks from
+        then to `end`.  The numbers, from `cycles` on, are of what the application counted
+        meanwhile, these others included, NaN where one does not exist.  Files of earlier versions
+        have no `work_begin`, `stream`, `overlaps` and numbers.
         """
         return launch_frame(self._source)
 
@@ -179,7 +181,7 @@ class Result:
     def kernels(self) -> pd.DataFrame:
         """Kernels: app, kernel, launches, blocks, headline numbers of all their launches together.
 
-        Counts are sums over the launches, rates are made of such sums.
+        Counts are of the cycles in which any of the launches had blocks, rates are made of them.
         """
         return kernel_frame(self._source)
 

@@ -119,6 +119,7 @@ class LaunchFacts:
         begin, end: cycle in which it began, and in which its last block had ended.
         blocks: thread blocks.
         work_begin: cycle from which on blocks were placed: `begin` and what a launch takes.
+        stream: its stream; 0 is the default one.
     """
 
     app: str
@@ -128,6 +129,7 @@ class LaunchFacts:
     end: int
     blocks: int
     work_begin: int = Factory(lambda launch: launch.begin, takes_self=True)
+    stream: int = 0
 
 
 @frozen

@@ -2,8 +2,10 @@
 
 Counters and the warps' cycles are read when the first block of a launch may be placed, and when
 its last one has ended; the numbers are made of the differences.  Where launches of an application
-follow each other, what it counted meanwhile is the launch's.  Where several applications share the
-GPU, only the application's own counters count, as for its numbers of the whole run.
+follow each other, what it counted meanwhile is the launch's.  Where they overlap, in several
+streams, it is what all of them did meanwhile; of a kernel, cycles in which several of its launches
+were under way count once.  Where several applications share the GPU, only the application's own
+counters count, as for its numbers of the whole run.
 """
 
 from __future__ import annotations
@@ -52,11 +54,21 @@ class _Amount:
 
 @define(eq=False)
 class _Kernel:
-    """All launches of one kernel by an application."""
+    """All launches of one kernel by an application.
+
+    Attributes:
+        launches: that have ended.
+        blocks: of these.
+        amount: what was counted while one or several of them were under way, up to `begun`.
+        under_way: launches that have begun and not ended.
+        begun: what had been counted when the first of these began.
+    """
 
     launches: int
     blocks: int
     amount: _Amount
+    under_way: int
+    begun: _Amount
 
 
 class LaunchNumbers:
@@ -70,7 +82,7 @@ class LaunchNumbers:
         self._machine = machine
         self._metrics = [one for one in machine.metrics if not made_of_largest(one)]
         self._counters = CounterReader(machine, self._metrics)
-        self._begun: dict[int, _Amount] = {}
+        self._begun: dict[tuple[int, int], _Amount] = {}
         self._kernels: dict[tuple[int, str], _Kernel] = {}
         self._rows: dict[tuple[int, int], dict[str, int | float]] = {}
         self._facts: dict[str, SummaryValue] = {one.name: one for one in _LENGTH}
@@ -113,19 +125,32 @@ class LaunchNumbers:
                 yield self._facts[name]
 
     def _begins(self, record: LaunchRecord) -> None:
-        self._begun[record.app] = self._now(record.app)
+        now = self._begun[record.app, record.index] = self._now(record.app)
+        kernel = self._kernel(record, now)
+        if not kernel.under_way:
+            kernel.begun = now
+        kernel.under_way += 1
 
     def _ends(self, record: LaunchRecord) -> None:
-        now, before = self._now(record.app), self._begun.pop(record.app, None)
-        amount = now.plus(now if before is None else before, -1)
+        now = self._now(record.app)
+        begun = self._begun.pop((record.app, record.index), None)
+        kernel = self._kernel(record, now)
+        amount = now.plus(now if begun is None else begun, -1)
         self._rows[record.app, record.index] = self._numbers(record.app, amount)
-        kernel = self._kernels.get((record.app, record.kernel))
-        if kernel is None:
-            self._kernels[record.app, record.kernel] = _Kernel(1, record.blocks, amount)
-            return
         kernel.launches += 1
         kernel.blocks += record.blocks
-        kernel.amount = kernel.amount.plus(amount)
+        if begun is not None:
+            kernel.under_way -= 1
+            if not kernel.under_way:
+                kernel.amount = kernel.amount.plus(now.plus(kernel.begun, -1))
+
+    def _kernel(self, record: LaunchRecord, now: _Amount) -> _Kernel:
+        """What is known of the kernel of a launch."""
+        found = self._kernels.get((record.app, record.kernel))
+        if found is None:
+            found = _Kernel(0, 0, now.plus(now, -1), 0, now)
+            self._kernels[record.app, record.kernel] = found
+        return found
 
     def _now(self, app: int) -> _Amount:
         """What an application has counted up to this cycle."""

@@ -25,6 +25,7 @@ from gpusim.runs.headline import StateSums, broken_formulas, headline
 from gpusim.runs.launch_numbers import LaunchNumbers
 from gpusim.runs.options import RunOptions
 from gpusim.runs.skipping import SkipFirst, skip_warnings
+from gpusim.runs.stream_warnings import stream_warnings
 from gpusim.runs.warnings import warnings_of
 from gpusim.runs.windows.measured import MeasuringPace
 from gpusim.traces.application import TraceApplication
@@ -99,6 +100,7 @@ def run_data(
             *broken_formulas(machine.metrics, counters, cycles, machine.config.clock),
             *_of_other_width(model, workload),
             *_of_traces(machine),
+            *stream_warnings(machine),
         ],
         families=machine.families,
         stops=stops,
@@ -168,7 +170,7 @@ def _first_warps(machine: Machine, scheduler: BlockScheduler) -> int:
 def _records(machine: Machine) -> list[LaunchRecord]:
     """All launches, in the order in which they began."""
     records = [record for scheduler in machine.schedulers for record in scheduler.records]
-    return sorted(records, key=lambda record: (record.begin, machine.names[record.app]))
+    return sorted(records, key=lambda one: (one.begin, machine.names[one.app], one.index))
 
 
 def _launch(machine: Machine, record: LaunchRecord) -> LaunchFacts:
@@ -180,4 +182,5 @@ def _launch(machine: Machine, record: LaunchRecord) -> LaunchFacts:
         end=record.end,
         blocks=record.blocks,
         work_begin=record.work_begin,
+        stream=record.stream,
     )

@@ -14,6 +14,7 @@ from typing import Self
 
 from attrs import define, evolve, field, frozen
 
+from gpusim.core.streams import DEFAULT_STREAM, IN_TURN, StreamUse
 from gpusim.core.untrusted import brief, untrusted
 from gpusim.core.warp_program import NOTHING_ASKED, Asked, Buffer, LaneChunk, Launch
 from gpusim.traces.launch_needs import LaunchNeeds
@@ -35,8 +36,29 @@ MOST_RESOURCES = 1 << 31
 MOST_ACCESS_BYTES = 1 << 12
 """Bytes that a lane accesses at once (our choice): no GPU has more than 32."""
 
+MOST_STREAM = (1 << 63) - 1
+"""The largest number of a stream that results can keep."""
+
 ADDRESS_BITS = 57
 """Bits of virtual addresses, as of the largest page tables that there are."""
+
+
+LEGACY, PER_THREAD, ONE = "legacy", "per-thread", "one"
+STREAMS = (LEGACY, PER_THREAD, ONE)
+"""What the streams of a trace mean: as CUDA has them by default; with a default stream that waits
+for none, as ``nvcc --default-stream per-thread`` makes it; or nothing: launches run in turn."""
+
+_PER_THREAD_STREAM = -1
+"""Number of a default stream that is a stream like others."""
+
+
+def _streams_as(streams: str, use: StreamUse) -> StreamUse:
+    """How a launch uses streams if a user says what they mean."""
+    if streams == ONE:
+        return IN_TURN
+    if streams == PER_THREAD and use.stream == DEFAULT_STREAM:
+        return evolve(use, stream=_PER_THREAD_STREAM)
+    return use
 
 
 def check_launch(blocks: int, threads: int, registers: int = 0, shared_bytes: int = 0) -> None:
@@ -79,6 +101,7 @@ class TraceLaunch(ABC):
         shared_bytes: shared memory of a block.
         by_thread: whether a lane of a chunk is a thread of its warp, as long as there are as many;
             otherwise lanes are what a warp accessed, in order.
+        stream_use: its stream, and what it waits for.
         idle_accesses: memory instructions without an active lane in the blocks read so far, by
             memory space; they count as arithmetic.
         unread: counts what is not honoured; that of its application, if it has one.
@@ -91,6 +114,7 @@ class TraceLaunch(ABC):
     registers_per_thread: int = 0
     shared_bytes: int = 0
     by_thread: bool = True
+    stream_use: StreamUse = IN_TURN
     idle_accesses: Counter[str] = field(factory=Counter, init=False)
     unread: Unread = field(factory=Unread, init=False)
 
@@ -149,6 +173,7 @@ class TraceApplication(ABC):
         names_all_arrays: whether nothing lies outside of `buffers`.
         share, instance: what it asks for in its workload, as in `ApplicationSpec`.
         needs: what its launches need of an SM, if the user says other numbers than the trace.
+        streams: what becomes of the streams that the trace tells, one of `STREAMS`.
         unread: counts what is not honoured: of its list and headers, then of what is read.
         notices: what a user should know of how it is read, a sentence each.
     """
@@ -159,6 +184,7 @@ class TraceApplication(ABC):
     instance: int | None = None
     names_all_arrays: bool = False
     needs: LaunchNeeds = field(factory=LaunchNeeds)
+    streams: str = LEGACY
     unread: Unread = field(factory=Unread)
     notices: tuple[str, ...] = ()
 
@@ -172,6 +198,7 @@ class TraceApplication(ABC):
             launch.unread = self.unread
             launch.registers_per_thread = self.needs.registers_of(launch.registers_per_thread)
             launch.shared_bytes = self.needs.shared_bytes_of(launch.shared_bytes)
+            launch.stream_use = _streams_as(self.streams, launch.stream_use)
             yield launch
 
     def warnings(self) -> Iterator[str]:

@@ -15,6 +15,7 @@ from attrs import define
 from numpy.typing import NDArray
 
 from gpusim.core.errors import UserError
+from gpusim.core.streams import StreamUse
 from gpusim.core.warp_program import INACTIVE, NOTHING_ASKED, Asked, LaneChunk, Op
 from gpusim.traces.application import TraceApplication, TraceFile, TraceLaunch
 from gpusim.traces.blocks import WARP_SIZE, BlockTrace
@@ -49,13 +50,12 @@ def open_nvbit(path: Path) -> TraceFile:
     index = build_index(path)
     name = plain_stem(path)
     application = NvbitApplication(name=name, buffers=tuple(index.buffers), index=index)
-    application.unread.note_streams(len(index.streams))
     return TraceFile(path, FORMAT, name, (application,), (path,))
 
 
 @define(kw_only=True, eq=False)
 class NvbitApplication(TraceApplication):
-    """The launches of a file, one after the other.
+    """The launches of a file, in their streams.
 
     Attributes:
         index: of the file.
@@ -72,6 +72,7 @@ class NvbitApplication(TraceApplication):
                 warp_size=WARP_SIZE,
                 registers_per_thread=kernel.registers,
                 shared_bytes=kernel.shared_bytes,
+                stream_use=StreamUse(kernel.stream),
                 index=self.index,
                 kernel=kernel,
             )

@@ -20,9 +20,10 @@ from typing import IO
 from attrs import define, field, frozen
 
 from gpusim.core.errors import UserError
+from gpusim.core.streams import DEFAULT_STREAM
 from gpusim.core.untrusted import MOST_LINE_BYTES, file_bytes, format_memory, untrusted
 from gpusim.core.warp_program import Buffer
-from gpusim.traces.application import check_launch, made_buffer
+from gpusim.traces.application import MOST_STREAM, check_launch, made_buffer
 from gpusim.traces.blocks import WARP_SIZE
 from gpusim.traces.text import DAMAGES, PACKED, check_line, damage, open_binary
 
@@ -34,7 +35,7 @@ _LAUNCH = re.compile(
     rb" - grid size (?P<grid>\d+,\d+,\d+) - block size (?P<block>\d+,\d+,\d+)"
     rb" - nregs (?P<registers>\d+) - shmem (?P<shared>\d+)"
 )
-_STREAM = re.compile(rb" - cuda stream id (\d+)")
+_STREAM = re.compile(rb" - cuda stream id (\d{1,20})")
 _ACCESS = re.compile(
     rb" - grid_launch_id (?P<id>\d+) - CTA (?P<x>\d+),(?P<y>\d+),(?P<z>\d+) - warp (?P<warp>\d+) - "
 )
@@ -70,6 +71,7 @@ class NvbitKernel:
         threads_per_block: threads of a block.
         registers: 32-bit registers of a thread.
         shared_bytes: shared memory of a block.
+        stream: of CUDA.
         records: by block: place in the text, line number and warp of each record, by turns.
     """
 
@@ -78,6 +80,7 @@ class NvbitKernel:
     threads_per_block: int
     registers: int
     shared_bytes: int
+    stream: int
     records: dict[int, array[int]] = field(factory=dict)
 
     @property
@@ -102,14 +105,12 @@ class NvbitIndex:
         path: of the file.
         buffers: the arrays that the trace names.
         kernels: its launches by their id, in order.
-        streams: numbers of CUDA's streams that they were in.
     """
 
     def __init__(self, path: Path, text: IO[bytes]) -> None:
         self.path = path
         self.buffers: list[Buffer] = []
         self.kernels: dict[int, NvbitKernel] = {}
-        self.streams: set[int] = set()
         self._text = text
         weakref.finalize(self, text.close)
 
@@ -236,11 +237,18 @@ class _Builder:
         if not x * y * z * threads:
             raise ValueError("a launch of no blocks or no threads")
         check_launch(x * y * z, threads, int(found["registers"]), int(found["shared"]))
-        if stream := _STREAM.search(found.string):
-            self._index.streams.add(int(stream[1]))
+        stream = _STREAM.search(found.string)
+        number = int(stream[1]) if stream else DEFAULT_STREAM
+        if number > MOST_STREAM:
+            raise ValueError(f"stream {number}; at most {MOST_STREAM} is allowed")
         name = found["name"].decode("utf-8", "replace")
         self._index.kernels[self._newest] = NvbitKernel(
-            name, (x, y, z), threads, int(found["registers"]), int(found["shared"])
+            name,
+            (x, y, z),
+            threads,
+            int(found["registers"]),
+            int(found["shared"]),
+            number,
         )
         self._listed = 0
 

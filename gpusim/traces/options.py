@@ -9,7 +9,7 @@ from attrs import evolve, field, frozen
 
 from gpusim.core.errors import UserError, nearest
 from gpusim.core.warp_program import Buffer
-from gpusim.traces.application import TraceApplication, made_buffer
+from gpusim.traces.application import LEGACY, STREAMS, TraceApplication, made_buffer
 from gpusim.traces.launch_needs import LaunchNeeds
 
 FREE, RECORDED = "free", "recorded"
@@ -34,6 +34,7 @@ class TraceOptions:
         arrays: its arrays, in place of those that it tells or that are inferred.
         lanes: of a trace of one thread, how many accesses in a row are one instruction of a warp.
         warps: of a trace of one thread, how many warps take turns with its instructions.
+        streams: what becomes of the streams that it tells (`gpusim.traces.application.STREAMS`).
     """
 
     pace: str = FREE
@@ -41,6 +42,7 @@ class TraceOptions:
     arrays: tuple[Buffer, ...] = ()
     lanes: int = 1
     warps: int = 1
+    streams: str = LEGACY
 
     @property
     def spreads(self) -> bool:
@@ -49,9 +51,10 @@ class TraceOptions:
 
     def applied(self, application: TraceApplication) -> TraceApplication:
         """An application with what a user said in place of what its trace says."""
+        told = evolve(application, needs=self.needs, streams=self.streams)
         if not self.arrays:
-            return evolve(application, needs=self.needs)
-        return evolve(application, needs=self.needs, buffers=self.arrays, names_all_arrays=True)
+            return told
+        return evolve(told, buffers=self.arrays, names_all_arrays=True)
 
 
 def trace_options(values: Mapping[str, object]) -> TraceOptions:
@@ -75,6 +78,9 @@ def trace_options(values: Mapping[str, object]) -> TraceOptions:
     pace = str(values.get("pace", FREE))
     if pace not in (FREE, RECORDED):
         raise _wrong("pace", pace, f"{FREE}, {RECORDED}")
+    streams = str(values.get("streams", LEGACY))
+    if streams not in STREAMS:
+        raise _wrong("streams", streams, ", ".join(STREAMS))
     lanes = _number(values, "lanes", 1, LANES[-1]) or 1
     if lanes not in LANES:
         raise _wrong("lanes", lanes, ", ".join(map(str, LANES)))
@@ -84,10 +90,20 @@ def trace_options(values: Mapping[str, object]) -> TraceOptions:
         _arrays(values.get("arrays")),
         lanes,
         _number(values, "warps", 1, MOST_WARPS) or 1,
+        streams,
     )
 
 
-OPTIONS = ("pace", "nregs", "shmem", "ignore_resource_limits", "arrays", "lanes", "warps")
+OPTIONS = (
+    "pace",
+    "nregs",
+    "shmem",
+    "ignore_resource_limits",
+    "arrays",
+    "lanes",
+    "warps",
+    "streams",
+)
 """Keys of all options."""
 
 

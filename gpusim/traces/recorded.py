@@ -15,6 +15,7 @@ from attrs import define
 from numpy.typing import NDArray
 
 from gpusim.core.errors import UserError
+from gpusim.core.streams import IN_TURN, StreamUse
 from gpusim.core.untrusted import untrusted
 from gpusim.core.warp_program import MEMORY_OPS, NOTHING_ASKED, Asked, LaneChunk, Op
 from gpusim.files.columns import Table
@@ -34,6 +35,7 @@ from gpusim.traces.recorded_layout import (
     FORMAT,
     LAUNCHES,
     SCHEMA_VERSION,
+    STREAMS,
 )
 
 _CACHE_BYTES = 32 << 20
@@ -62,6 +64,7 @@ def open_recorded(path: Path) -> TraceFile:
         launches = list(enumerate(source.rows("launches", LAUNCHES)))
         for _, row in launches:
             check_launch(*(row[name] for name in _SIZES))
+        uses = _uses(source, len(launches))
         by_thread = bool(attributes.get("by_thread", 1))
         scale = get_text(source.file, "scale")
         told = json.loads(get_text(source.file, "warnings")) if "warnings" in attributes else []
@@ -92,7 +95,7 @@ def open_recorded(path: Path) -> TraceFile:
                     warp_size=int(attributes["warp_size"]),
                     by_thread=by_thread,
                     rows=[
-                        (launch, first_block[number])
+                        (launch, first_block[number], uses[number])
                         for number, launch in launches
                         if launch["application"] == index
                     ],
@@ -100,6 +103,23 @@ def open_recorded(path: Path) -> TraceFile:
                 for index, row in enumerate(applications)
             ),
         )
+
+
+def _uses(source: _Source, launches: int) -> list[StreamUse]:
+    """How launches use streams."""
+    if "streams" not in source.file:
+        return [IN_TURN] * launches
+    rows = source.rows("streams", STREAMS)
+    if len(rows) != launches:
+        raise ValueError(f"streams of {len(rows)} launches of {launches}")
+    uses: list[StreamUse] = []
+    for row in rows:
+        before = [int(number) for number in row["after"].split()]
+        if row["stream"] < 0 or not all(0 <= number < len(uses) for number in before):
+            raise ValueError(f"launch {len(uses)} of stream {row['stream']} after {row['after']!r}")
+        after = tuple(uses[number] for number in before)
+        uses.append(StreamUse(row["stream"], after, bool(row["host_waits"])))
+    return uses
 
 
 @define(kw_only=True, eq=False)
@@ -110,17 +130,18 @@ class RecordedApplication(TraceApplication):
         path: the file.
         warp_size: threads of a warp.
         by_thread: as in `TraceLaunch`.
-        rows: of its launches: the row of the table of launches, and of the index of blocks.
+        rows: of its launches: the row of the table of launches, that of the index of blocks, and
+            how they use streams.
     """
 
     path: Path
     warp_size: int
     by_thread: bool
-    rows: list[tuple[dict[str, Any], int]]
+    rows: list[tuple[dict[str, Any], int, StreamUse]]
 
     def read_launches(self) -> Iterator[TraceLaunch]:
         source = _Source(self.path)
-        for row, first_block in self.rows:
+        for row, first_block, use in self.rows:
             yield RecordedLaunch(
                 name=row["name"],
                 blocks=row["blocks"],
@@ -129,6 +150,7 @@ class RecordedApplication(TraceApplication):
                 registers_per_thread=row["registers_per_thread"],
                 shared_bytes=row["shared_bytes"],
                 by_thread=self.by_thread,
+                stream_use=use,
                 source=source,
                 first_block=first_block,
             )

@@ -10,8 +10,11 @@ from gpusim.files.columns import TEXT, Column, Table
 FORMAT = "gpusim trace"
 """The attribute `format` of every trace file."""
 
-SCHEMA_VERSION = 1
-"""The attribute `schema`.  A change that an older reader would misread raises it."""
+SCHEMA_VERSION = 2
+"""The newest attribute `schema`.  A change that an older reader would misread raises it."""
+
+WITHOUT_STREAMS = 1
+"""The attribute `schema` of a file of which all launches are of the default stream."""
 
 APPLICATIONS = Table(
     "The applications, in the order of their address spaces.",
@@ -41,6 +44,15 @@ LAUNCHES = Table(
         Column("threads_per_block", "i8", "1", "threads of a block"),
         Column("registers_per_thread", "i8", "1", "32-bit registers of a thread"),
         Column("shared_bytes", "i8", "B", "shared memory of a block"),
+    ),
+)
+
+STREAMS = Table(
+    "Streams of launches; there only if some launch is not of the default one.",
+    (
+        Column("stream", "i8", "1", "stream of the launch of this row of launches; 0: default"),
+        Column("host_waits", "u1", "1", "1: the program goes on when all launches have ended"),
+        Column("after", TEXT, "", "rows of launches that it waits for, with spaces between them"),
     ),
 )
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusim.core.errors import own_code_errors, own_modules
+from gpusim.core.streams import DEFAULT_STREAM, stream_use
 from gpusim.core.warp_program import Application, Buffer, LaneChunk, Launch
 from gpusim.files.columns import Column
 from gpusim.files.hdf5 import CHUNK_ROWS, create_event_column, fit, set_text, write_table
@@ -26,6 +27,8 @@ from gpusim.traces.recorded_layout import (
     GROWING,
     LAUNCHES,
     SCHEMA_VERSION,
+    STREAMS,
+    WITHOUT_STREAMS,
 )
 
 
@@ -183,7 +186,9 @@ class _Recorder:
     def _describe(self, workload: Recordable) -> None:
         file = self._target.file
         set_text(file, "format", FORMAT)
-        file.attrs["schema"] = np.int64(SCHEMA_VERSION)
+        uses = [stream_use(launch) for _, launch in self._launches]
+        in_streams = any(use.stream != DEFAULT_STREAM for use in uses)
+        file.attrs["schema"] = np.int64(SCHEMA_VERSION if in_streams else WITHOUT_STREAMS)
         set_text(file, "workload", workload.name)
         set_text(file, "scale", workload.scale)
         file.attrs["seed"] = np.int64(workload.seed)
@@ -227,6 +232,17 @@ class _Recorder:
                 "shared_bytes": [launch.shared_bytes for _, launch in self._launches],
             },
         )
+        if in_streams:
+            rows = {use: str(row) for row, use in enumerate(uses)}
+            write_table(
+                file.create_group("streams"),
+                STREAMS,
+                {
+                    "stream": [use.stream for use in uses],
+                    "host_waits": [use.host_waits for use in uses],
+                    "after": [" ".join(rows[other] for other in use.after) for use in uses],
+                },
+            )
 
 
 class _GrowingColumn:

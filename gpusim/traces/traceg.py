@@ -11,6 +11,7 @@ from pathlib import Path
 from attrs import define, field
 
 from gpusim.core.errors import UserError
+from gpusim.core.streams import StreamUse
 from gpusim.core.untrusted import is_file
 from gpusim.core.warp_program import NOTHING_ASKED, Asked, Buffer, LaneChunk
 from gpusim.traces.application import (
@@ -43,7 +44,10 @@ HEADER_KEYS = "lines of kernels' headers, not modelled"
 
 
 def open_kernels_list(path: Path, needs: LaunchNeeds) -> TraceFile:
-    """A list of kernels: copies to the device tell arrays, kernels run one after the other.
+    """A list of kernels: copies to the device tell arrays, kernels run in their streams.
+
+    The tracer lists copies that the host waits for, in the default stream: what comes after one
+    begins when all before it has ended.
 
     Args:
         path: of the list, whatever its name.
@@ -54,11 +58,13 @@ def open_kernels_list(path: Path, needs: LaunchNeeds) -> TraceFile:
     """
     buffers: list[Buffer] = []
     kernels: list[KernelHeader] = []
+    copied: set[int] = set()
     unread = Unread()
     for number, line in read_lines(path):
         command = line.strip()
         if command.startswith(_MEMCPY):
             buffer = _buffer(command, f"{path}:{number}", len(buffers))
+            copied.add(len(kernels))
             if not any(_contains(other, buffer) for other in buffers):
                 buffers.append(buffer)
         elif command.startswith("kernel") or is_kernel(Path(command)):
@@ -69,7 +75,11 @@ def open_kernels_list(path: Path, needs: LaunchNeeds) -> TraceFile:
         raise UserError(f"{path}: names no kernel; a kernel's line begins with 'kernel'")
     name = path.resolve().parent.name
     application = TracegApplication(
-        name=name, buffers=tuple(buffers), kernels=kernels, unread=_told(kernels, unread)
+        name=name,
+        buffers=tuple(buffers),
+        kernels=kernels,
+        copied=frozenset(copied),
+        unread=_told(kernels, unread),
     )
     return TraceFile(path, _format(kernels[0].path), name, (application,), (path.parent,))
 
@@ -106,7 +116,6 @@ def _listed(path: Path, number: int, command: str) -> Path:
 
 def _told(kernels: Sequence[KernelHeader], unread: Unread) -> Unread:
     """What of a list and of its kernels' headers is not honoured."""
-    unread.note_streams(len({kernel.stream for kernel in kernels}))
     for kernel in kernels:
         for key in kernel.unknown:
             unread.note(HEADER_KEYS, f"-{key[:40]}")
@@ -143,17 +152,19 @@ def _contains(outer: Buffer, inner: Buffer) -> bool:
 
 @define(kw_only=True, eq=False)
 class TracegApplication(TraceApplication):
-    """All kernels of a list, one after the other, whatever stream they were in.
+    """All kernels of a list, in their streams.
 
     Attributes:
         kernels: their headers.
+        copied: numbers of the kernels before which the host copied something.
     """
 
     kernels: list[KernelHeader]
+    copied: frozenset[int] = frozenset()
 
     def read_launches(self) -> Iterator[TraceLaunch]:
         code = CodePlaces()
-        for header in self.kernels:
+        for number, header in enumerate(self.kernels, start=1):
             kind = TracezLaunch if header.path.suffix == SUFFIX else TracegLaunch
             yield kind(
                 code=code.of(header.name),
@@ -163,6 +174,7 @@ class TracegApplication(TraceApplication):
                 warp_size=WARP_SIZE,
                 registers_per_thread=header.registers,
                 shared_bytes=header.shared_bytes,
+                stream_use=StreamUse(header.stream, host_waits=number in self.copied),
                 header=header,
             )
 

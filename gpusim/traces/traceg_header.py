@@ -10,7 +10,7 @@ from pathlib import Path
 from attrs import frozen
 
 from gpusim.core.errors import UserError
-from gpusim.traces.application import check_launch
+from gpusim.traces.application import MOST_STREAM, check_launch
 from gpusim.traces.launch_needs import LaunchNeeds
 from gpusim.traces.text import Line, read_lines
 
@@ -153,7 +153,7 @@ class _Fields:
             local_base=self._number("local mem base_addr", 16),
             version=self._number("accelsim tracer version"),
             line_info=bool(self._number("enable lineinfo")),
-            stream=self._number("cuda stream id"),
+            stream=self._stream(),
             unknown=tuple(key for key in self.lines if key not in KEYS),
         )
         if header.version > NEWEST_VERSION:
@@ -172,6 +172,13 @@ class _Fields:
                 check_launch(*sizes)
             except ValueError as error:
                 raise self._error(key, str(error)) from error
+
+    def _stream(self) -> int:
+        """The stream; CUDA's are addresses, or 0."""
+        stream = self._number("cuda stream id")
+        if stream > MOST_STREAM:
+            raise self._error("cuda stream id", f"must be at most {MOST_STREAM}")
+        return stream
 
     def _required(self, key: str) -> str:
         if key not in self.lines:

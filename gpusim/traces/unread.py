@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-STREAMS = "their kernels run one after the other"
 COLUMNS = "columns of the file, not read"
 
 
@@ -23,11 +22,6 @@ class Unread:
             count: how many of it.
         """
         self._counts.setdefault(reason, Counter())[what] += count
-
-    def note_streams(self, count: int) -> None:
-        """Count CUDA's streams of a trace: more than one would run side by side."""
-        if count > 1:
-            self.note(STREAMS, "CUDA streams", count)
 
     def copy(self) -> Unread:
         """The same counts, which then grow on their own."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from attrs import define
 
+from gpusim.core.streams import StreamUse, stream_use
 from gpusim.core.warp_program import Buffer, LaneChunk, Launch, execute_in_step
 from gpusim.programs.device import AddressSpace
 from gpusim.programs.kernel import Program
@@ -66,6 +67,11 @@ class SampledLaunch:
     def shared_bytes(self) -> int:
         """Shared memory of a block."""
         return self.launch.shared_bytes
+
+    @property
+    def stream_use(self) -> StreamUse:
+        """Its stream, and what it waits for."""
+        return stream_use(self.launch)
 
     def run_block(self, block: int, warp_size: int) -> Iterator[LaneChunk]:
         """Execute the `block`-th of the chosen blocks."""

@@ -19,6 +19,7 @@ from gpusim.config.schema import (
 from gpusim.config.sm import SmConfig
 from gpusim.config.translation import TlbConfig, WalkConfig
 from gpusim.core.request import MemoryRequest
+from gpusim.core.streams import IN_TURN, StreamUse
 from gpusim.core.warp_program import INACTIVE, MEMORY_OPS, SIDE_OPS, Buffer, LaneChunk, Launch, Op
 from gpusim.files.units import Bytes, Hertz, cycles
 from gpusim.hardware.dram.presets import GDDR5
@@ -42,6 +43,7 @@ class ScriptedLaunch:
     registers_per_thread: int = 16
     shared_bytes: int = 0
     warp_size: int = 32
+    stream_use: StreamUse = IN_TURN
 
     @property
     def blocks(self) -> int:

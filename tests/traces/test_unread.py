@@ -115,7 +115,6 @@ def test_headers_and_lists(tmp_path):
     (application,) = open_trace(path).applications
     assert application.unread.text() == (
         "1 MemcpyDtoH, 1 MemsetD8: lines of the list of kernels, not modelled; "
-        "2 CUDA streams: their kernels run one after the other; "
         "2 -cluster dim: lines of kernels' headers, not modelled"
     )
 
@@ -170,12 +169,6 @@ def test_records_of_mem_trace(tmp_path):
     assert [size for op, size, _ in told(only, 0)[0] if op == "LOAD"] == [4, 1]
     assert unread.text().startswith("1 CCTL.IV: cache control, not modelled; 1 LDG.E.S8: the")
     assert not application.unread
-
-
-def test_streams_of_mem_trace(tmp_path):
-    second = launch(1).replace("stream id 0", "stream id 9")
-    application, _ = opened(tmp_path / "run.txt", launch(), second)
-    assert application.unread.text() == "2 CUDA streams: their kernels run one after the other"
 
 
 def test_records_of_macsim(tmp_path):

@@ -10,13 +10,15 @@ from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import GpuConfig
 from gpusim.core.component import Component
-from gpusim.core.engine import EventLoop, Port, Probe
+from gpusim.core.engine import NEVER, EventLoop, Port, Probe
 from gpusim.core.errors import UserError
 from gpusim.core.policy import Policy
 from gpusim.core.registry import Slot, open_slot, register_policy
 from gpusim.core.signals import Signals
+from gpusim.core.streams import stream_use
 from gpusim.core.structures import Dimensions, Storage, bits_for
 from gpusim.core.warp_program import Application, Launch
+from gpusim.hardware.sm.launch_queue import LaunchQueue
 from gpusim.hardware.sm.occupancy import Occupancy, blocks_per_sm
 from gpusim.hardware.sm.sm import Sm
 from gpusim.hardware.sm.start_rate import StartRate
@@ -85,6 +87,7 @@ class LaunchRecord:
         begin: cycle of the launch.
         end: cycle in which its last block had ended.
         work_begin: cycle from which on blocks were placed: `begin` and what a launch takes.
+        stream: its stream; 0 is the default one.
     """
 
     app: int
@@ -94,6 +97,36 @@ class LaunchRecord:
     begin: int
     end: int
     work_begin: int
+    stream: int
+
+
+class Running:
+    """A launch that is under way.
+
+    Args:
+        launch: it.
+        record: what becomes of it.
+        blocks: that an SM holds at once if it holds no others.
+
+    Attributes:
+        next: the first block that has not been placed.
+        resident: blocks that have been placed and have not ended.
+        works: whether blocks may be placed: what a launch takes has passed.
+    """
+
+    __slots__ = ("blocks", "launch", "next", "record", "resident", "works")
+
+    def __init__(self, launch: Launch, record: LaunchRecord, blocks: int) -> None:
+        self.launch = launch
+        self.record = record
+        self.blocks = blocks
+        self.next = 0
+        self.resident = 0
+        self.works = False
+
+    def is_over(self) -> bool:
+        """Whether all its blocks have been placed, and have ended."""
+        return self.next >= self.launch.blocks and not self.resident
 
 
 @frozen(eq=False)
@@ -116,7 +149,11 @@ class ApplicationSite:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class BlockScheduler(Component):
-    """Runs one application: its launches in turn, each when the one before has drained.
+    """Runs one application: its launches, each when those that it waits for have ended.
+
+    Launches of different streams may be under way at once.  Their blocks are placed in the order
+    in which they began: those of a launch when all of the one before have been, as Amert et al.
+    found on a TX2 (RTSS 2017: only blocks of the kernel at the head of a queue are eligible).
 
     One block is placed a cycle [our choice], unless `dispatch` says how many warps are; a block
     has ended when all its warps have, their loads and stores answered.  An application that has
@@ -157,8 +194,10 @@ class BlockScheduler(Component):
         self._overhead = config.launch_overhead.cycles(config.clock)
         self._dispatch = config.dispatch
         self._stopped = False
-        self._under_way: LaunchRecord | None = None
-        self._resident: dict[Block, None] = {}
+        self._most_launches = config.concurrent_kernels
+        self._rate = StartRate(self._dispatch)
+        self._running: list[Running] = []
+        self._resident: dict[Block, Running] = {}
         self._sms: Sequence[Sm] = ()
         self._rooms: list[Occupancy] = []
 
@@ -176,9 +215,8 @@ class BlockScheduler(Component):
     def end_first_run(self) -> None:
         """The first run ends in this cycle for `records` and `finished_at`; it is still going."""
         now = self.env._now
-        record = self._under_way
-        if record is not None:
-            self._keep(evolve(record, end=now, work_begin=min(record.work_begin, now)))
+        for one in self._running:
+            self._keep(evolve(one.record, end=now, work_begin=min(one.record.work_begin, now)))
         self.finished_at = now
 
     def cut(self) -> None:
@@ -204,29 +242,64 @@ class BlockScheduler(Component):
         return self.env._now == begin
 
     def _run_once(self, application: Application) -> Generator[int | None, None, None]:
-        for index, launch in enumerate(application.launches()):
-            if self._stopped:
+        queue = LaunchQueue(application.launches(), self._most_launches)
+        while True:
+            self._take_ended()
+            self._end_and_begin(queue)
+            if queue.is_over():
                 return
-            blocks = self._check(launch)
-            begin = self.env._now
-            record = LaunchRecord(self.app, index, launch.name, 0, begin, begin, begin)
-            self._under_way = record
-            warps = self._rooms[0].warps_of(launch)
-            self.warps_known += warps * launch.blocks
-            record.work_begin = begin + self._before(launch)
-            while (left := record.work_begin - self.env._now) > 0:
-                yield left
-            if self.finished_at < 0 and self.on_work_begin.listeners:
-                self.on_work_begin(record)
-            for sm in self._sms:
-                sm.begin_kernel(blocks, blocks * launch.shared_bytes)
-            yield from self._run_launch(launch, record)
-            for sm in self._sms:
-                sm.end_kernel()
-            self._under_way = None
-            if self.finished_at < 0:
-                record.end = self.env._now
-                self._keep(record)
+            self._place_blocks()
+            yield self._pause()
+
+    def _end_and_begin(self, queue: LaunchQueue) -> None:
+        """End launches of which all blocks have ended, and begin those that waited for them."""
+        if self._stopped:
+            queue.drop()
+        changed = True
+        while changed:
+            changed = False
+            for one in list(self._running):
+                if not one.works and one.record.work_begin <= self.env._now:
+                    self._begin_work(one)
+                if one.works and one.is_over():
+                    self._end_launch(one)
+                    queue.end(stream_use(one.launch))
+                    changed = True
+            while (waiting := queue.take()) is not None:
+                self._begin_launch(waiting.launch, waiting.index)
+                changed = True
+
+    def _begin_launch(self, launch: Launch, index: int) -> Running:
+        """A launch is under way, and takes what a launch takes."""
+        blocks = self._check(launch)
+        now = self.env._now
+        use = stream_use(launch)
+        record = LaunchRecord(self.app, index, launch.name, 0, now, now, now, use.stream)
+        one = Running(launch, record, blocks)
+        self._running.append(one)
+        self.warps_known += self._rooms[0].warps_of(launch) * launch.blocks
+        record.work_begin = now + self._before(launch)
+        return one
+
+    def _begin_work(self, one: Running) -> None:
+        """Blocks of a launch may be placed from this cycle on."""
+        if not any(other.works for other in self._running):
+            self._rate = StartRate(self._dispatch)
+        one.works = True
+        if self.finished_at < 0 and self.on_work_begin.listeners:
+            self.on_work_begin(one.record)
+        for place, sm in enumerate(self._sms):
+            sm.begin_kernel(*self._rooms[place].begin(one.launch, one.blocks))
+
+    def _end_launch(self, one: Running) -> None:
+        """The last block of a launch has ended."""
+        self._running.remove(one)
+        for place, sm in enumerate(self._sms):
+            self._rooms[place].end(one.launch, one.blocks)
+            sm.end_kernel()
+        if self.finished_at < 0:
+            one.record.end = self.env._now
+            self._keep(one.record)
 
     def _keep(self, record: LaunchRecord) -> None:
         """A launch of the first run is over."""
@@ -238,50 +311,64 @@ class BlockScheduler(Component):
         """Cycles between a launch and its first block."""
         return self._overhead
 
-    def _run_launch(
-        self, launch: Launch, record: LaunchRecord
-    ) -> Generator[int | None, None, None]:
-        """Place all blocks of a launch, and wait until the last has ended."""
-        block = 0
-        rate = StartRate(self._dispatch)
-        warps = self._rooms[0].warps_of(launch)
-        while block < launch.blocks or self._resident:
-            while (ended := self.ended.take()) is not None:
-                self._free(ended)
-            if not self._places_more():
-                block = launch.blocks
-            now = self.env._now
-            while block < launch.blocks and rate.due <= now and self._place(launch, block):
-                block += 1
-                record.blocks = block
-                rate.start(warps, now)
-            if block < launch.blocks and now < rate.due:
-                yield rate.due - now
-            elif block < launch.blocks or self._resident:
-                yield self.ended.pause()
+    def _take_ended(self) -> None:
+        """Give back the places of blocks that have ended; forget blocks that will not be placed."""
+        while (ended := self.ended.take()) is not None:
+            self._free(ended)
+        if not self._places_more():
+            for one in self._running:
+                one.next = one.launch.blocks
+
+    def _place_blocks(self) -> None:
+        """Place blocks of the first launch that has some left, then of the next one."""
+        now = self.env._now
+        for one in self._running:
+            if not one.works:
+                continue
+            while one.next < one.launch.blocks:
+                if now < self._rate.due or not self._place(one):
+                    return
+                one.next += 1
+                one.record.blocks = one.next
+                self._rate.start(self._rooms[0].warps_of(one.launch), now)
+
+    def _pause(self) -> int | None:
+        """Cycles until something can be done; None: a block has to end first."""
+        now = self.env._now
+        cycle = self.ended.next_cycle()
+        for one in self._running:
+            if not one.works:
+                cycle = min(cycle, one.record.work_begin)
+            elif one.next < one.launch.blocks and now < self._rate.due:
+                cycle = min(cycle, self._rate.due)
+        return None if cycle == NEVER else cycle - now
 
     def _places_more(self) -> bool:
         """Whether blocks are placed that have not been."""
         return not self._stopped
 
-    def _place(self, launch: Launch, index: int) -> bool:
+    def _place(self, one: Running) -> bool:
+        """Place the next block of a launch on the SM that the placement picks, if there is one."""
+        launch = one.launch
         chosen = self._placement.pick(
-            launch, index, len(self._sms), lambda sm: self._rooms[sm].fits(launch)
+            launch, one.next, len(self._sms), lambda sm: self._rooms[sm].fits(launch)
         )
         if chosen is not None:
-            self._put(launch, index, chosen)
+            self._put(one, chosen)
         return chosen is not None
 
-    def _put(self, launch: Launch, index: int, chosen: int) -> None:
-        """Place a block on an SM on which it fits."""
-        block_slot, warp_slots = self._rooms[chosen].take(launch)
+    def _put(self, one: Running, chosen: int) -> None:
+        """Place the next block of a launch on an SM on which it fits."""
+        block_slot, warp_slots = self._rooms[chosen].take(one.launch)
         count = len(warp_slots)
         first = self._first_warp(count)
         self.warps_launched += count
         seat = Seat(self.app, self.asid, block_slot, warp_slots, first, chosen)
-        block = Block(launch, index, seat, self.ended)
+        block = Block(one.launch, one.next, seat, self.ended)
+        block.launched_at = one.record.work_begin
         self._begins(block)
-        self._resident[block] = None
+        self._resident[block] = one
+        one.resident += 1
         self._sms[chosen].blocks.send(block)
 
     def _begins(self, block: Block) -> None:
@@ -294,7 +381,7 @@ class BlockScheduler(Component):
             self._rooms[block.sm].give_back(block.launch, block.slot, block.warp_slots)
         if not block.posted and not block.over:
             block.over = True
-            del self._resident[block]
+            self._resident.pop(block).resident -= 1
 
     def _check(self, launch: Launch) -> int:
         """How many blocks of a launch an SM holds.

@@ -21,6 +21,10 @@ class Occupancy:
         self.shared_bytes = int(config.shared_memory)
         self._free_block_slots = list(range(config.max_blocks))
         self._free_warp_slots = list(range(config.max_warps))
+        self._launches: list[tuple[int, int]] = []
+        """Of launches that have begun: blocks at once, and shared memory of these."""
+        self._slots = 0
+        """Block slots that may be in use."""
 
     def fits(self, launch: Launch) -> bool:
         """Whether one more block of `launch` fits now."""
@@ -50,6 +54,24 @@ class Occupancy:
         self._change(launch, 1)
         self._free_block_slots = sorted([*self._free_block_slots, block_slot])
         self._free_warp_slots = sorted(self._free_warp_slots + warp_slots)
+
+    def begin(self, launch: Launch, blocks: int) -> tuple[int, int]:
+        """A launch begins, of which the SM would hold `blocks` blocks if it held no others.
+
+        Returns:
+            how many block slots may be in use from now on, and how much shared memory.
+        """
+        if not self._launches:
+            self._slots = 0
+        self._launches.append((blocks, blocks * launch.shared_bytes))
+        held = sum([number for number, _ in self._launches])
+        self._slots = max(self._slots, min(held, self._config.max_blocks))
+        shared_bytes = sum([one for _, one in self._launches])
+        return self._slots, min(shared_bytes, int(self._config.shared_memory))
+
+    def end(self, launch: Launch, blocks: int) -> None:
+        """A launch that has begun ends."""
+        self._launches.remove((blocks, blocks * launch.shared_bytes))
 
     def _change(self, launch: Launch, sign: int) -> None:
         self.threads += sign * launch.threads_per_block

@@ -96,7 +96,7 @@ class Sm(Component, Home):
         )
         self._counters = [SmCounters() for _ in range(apps)]
         self.on_kernel: Probe[[int, int, int]] = Probe()
-        """SM, blocks that it holds at once, cycle in which the kernel begins."""
+        """SM, blocks that it holds at once at most, cycle in which the kernel begins."""
         self.on_block: Probe[[int, int, int, int]] = Probe()
         """SM, block slot, application, cycle in which the block begins."""
         self.on_block_end: Probe[[int, int, int]] = Probe()
@@ -115,7 +115,6 @@ class Sm(Component, Home):
         self._shared_done: Port[WarpAccess] = Port(env, f"sm[{index}].shared.done")
         self._asked: Asked | None = None
         self._age = 0
-        self._launched_at = 0
         self._wants_lsu: list[Warp] = []
         self._timers: Port[Warp] = Port(env, f"sm[{index}].shared")
         self.process = env.start(self._run())
@@ -319,7 +318,7 @@ class Sm(Component, Home):
             if held:
                 self.ledger.enter(warp, WAITING, now)
             return held
-        due = self._launched_at + arg
+        due = warp.block.launched_at + arg
         if due > now:
             self.ledger.enter(warp, _READY, now)
             self._timers.send(warp, due - now)
@@ -506,17 +505,16 @@ class Sm(Component, Home):
         self.issue_ports[warp.issue_port].add(warp, now)
 
     def begin_kernel(self, blocks: int, shared_bytes: int) -> None:
-        """A kernel starts, of which this SM holds `blocks` blocks at once.
+        """A kernel starts: from now on this SM holds up to `blocks` blocks, others' included.
 
-        Together they have `shared_bytes` of shared memory.
+        Together they have up to `shared_bytes` of shared memory.
         """
         self.lsu.l1.begin_kernel(shared_bytes)
-        self._launched_at = self.env._now
         if self.on_kernel.listeners:
             self.on_kernel(self.index, blocks, self.env._now)
 
     def end_kernel(self) -> None:
-        """A kernel has drained: its caches are emptied, unless they keep their lines."""
+        """A kernel has drained: caches are emptied, also of others', unless they keep lines."""
         if not self._keeps_lines:
             self.lsu.l1.clear()
         for unit in self.sides.values():

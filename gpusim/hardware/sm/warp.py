@@ -84,6 +84,7 @@ class Block:
         first_warp: number of its first warp, counted over the GPU.
         sm: position of its SM among those of the application.
         ended: where it goes when its place is free, and when it has ended, if that is later.
+        launched_at: cycle from which on blocks of its launch were placed.
         live: warps that have not ended.
         posted: stores of warps that have, and that are not answered.
         placed: whether it has its place.
@@ -102,6 +103,7 @@ class Block:
         self.first_warp = seat.first_warp
         self.sm = seat.sm
         self.ended = ended
+        self.launched_at = 0
         self.live = len(warp_slots)
         self.posted = 0
         self.placed = True

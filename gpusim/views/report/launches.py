@@ -89,6 +89,7 @@ def kernel_numbers(result: Result) -> Table | None:
 def launch_table(result: Result) -> Table:
     """The first kernel launches."""
     launches, shown = _timed(result), _shown(result)
+    several = "overlaps" in launches and bool(launches.overlaps.any())
     rows: list[Row] = [
         (
             launch["kernel"],
@@ -98,6 +99,7 @@ def launch_table(result: Result) -> Table:
             whole(launch["end"]),
             whole(launch["length"]),
             whole(launch["blocks"]),
+            *([str(launch["stream"]), whole(launch["overlaps"])] if several else []),
             *(_short(result, launch, name) for name in shown),
         )
         for launch in launches.head(LAUNCHES).to_dict("records")
@@ -105,7 +107,11 @@ def launch_table(result: Result) -> Table:
     return Table(
         "Launches, as they began",
         ("kernel", "application"),
-        ("number", "first cycle", "end", "cycles", "thread blocks", *shown.values()),
+        (
+            *("number", "first cycle", "end", "cycles", "thread blocks"),
+            *(("stream", "overlaps with") if several else ()),
+            *shown.values(),
+        ),
         plain(rows),
         rest_note(len(rows), len(launches), "launches"),
     )

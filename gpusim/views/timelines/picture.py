@@ -22,6 +22,7 @@ from gpusim.views.plots import (
     style,
 )
 from gpusim.views.plots.colours import OTHER, STATE_COLOURS
+from gpusim.views.timelines.launch_rows import launch_rows
 from gpusim.views.timelines.timeline import timeline
 from gpusim.views.timelines.window import ALL_WARPS, Selection, Window
 
@@ -36,6 +37,8 @@ LEAST_HEIGHT = 0.1
 
 MOST_LAUNCHES = 400
 """Kernel launches in a picture; of more, none is shown."""
+MOST_ROWS = 32
+"""Streams whose launches are in a picture; of more, none is shown."""
 
 _COLOURS = {OTHER: "#F3E9F7", "memory": STATE_COLOURS["data"]}
 """Colours of parts that are no states, or not drawn as elsewhere."""
@@ -112,7 +115,10 @@ def draw_panels(panels: list[Panel], window: Window, title: str) -> PlotFigure:
 
 
 def launch_panel(result: Result, window: Window, selection: Selection) -> list[Panel]:
-    """Bars of the kernel launches, a row for each application; nothing if they are too many."""
+    """Bars of the kernel launches, a row for each application and stream.
+
+    Nothing if they are too many.
+    """
     launches = result.launches
     shown = (launches.begin < window.end) & (launches.end > window.begin)
     if selection.app is not None:
@@ -120,13 +126,17 @@ def launch_panel(result: Result, window: Window, selection: Selection) -> list[P
     launches = launches[shown]
     if not 0 < len(launches) <= MOST_LAUNCHES:
         return []
-    apps = launches.app.unique().tolist()
+    names = launch_rows(result)
+    own = [(one["app"], one.get("stream", 0)) for one in launches.to_dict("records")]
+    rows = [place for place in names if place in own]
+    if len(rows) > MOST_ROWS:
+        return []
 
     def draw(axes: Axes) -> None:
         letter = _LETTER * (window.end - window.begin)
         for number, launch in enumerate(launches.to_dict("records")):
             first, last = max(launch["begin"], window.begin), min(launch["end"], window.end)
-            row = apps.index(launch["app"])
+            row = rows.index(own[number])
             axes.broken_barh(
                 [(first, last - first)],
                 (row - 0.42, 0.84),
@@ -143,12 +153,12 @@ def launch_panel(result: Result, window: Window, selection: Selection) -> list[P
                     ha="center",
                     va="center_baseline",
                 )
-        axes.set_yticks(range(len(apps)), apps)
-        axes.set_ylim(len(apps) - 0.5, -0.5)
+        axes.set_yticks(range(len(rows)), [names[place] for place in rows])
+        axes.set_ylim(len(rows) - 0.5, -0.5)
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
 
-    return [Panel(0.18 * len(apps), "", draw)]
+    return [Panel(0.18 * len(rows), "", draw)]
 
 
 def _panels(found: xr.Dataset, window: Window, families: Sequence[str]) -> list[Panel]:

@@ -12,9 +12,11 @@ from collections.abc import Generator, Iterator, Sequence
 
 from mypy_extensions import mypyc_attr
 
-from gpusim.core.warp_program import LaneChunk, Launch, Segment
-from gpusim.hardware.sm.block_scheduler import BlockScheduler, LaunchRecord
+from gpusim.core.streams import DEFAULT_STREAM, stream_use
+from gpusim.core.warp_program import Application, LaneChunk, Launch, Segment
+from gpusim.hardware.sm.block_scheduler import BlockScheduler, LaunchRecord, Running
 from gpusim.hardware.sm.sm import Sm
+from gpusim.hardware.sm.start_rate import StartRate
 from gpusim.hardware.sm.untimed.accesses import Ints, Touched, touched_in
 from gpusim.hardware.sm.untimed.block_pace import Beside, Turns
 from gpusim.hardware.sm.untimed.in_step import next_part
@@ -72,6 +74,7 @@ class SkippingScheduler(BlockScheduler):
         waiting_pieces: of these, and of earlier ones, that warps had not begun, as they came apart.
         paused: how many blocks have been paused, each as often as it was.
         paused_again: how many of these pauses were of blocks that had been paused before.
+        in_streams: launches that named a stream, and ran after those before them all the same.
     """
 
     pace: Pace
@@ -84,6 +87,7 @@ class SkippingScheduler(BlockScheduler):
     waiting_pieces: int = 0
     paused: int = 0
     paused_again: int = 0
+    in_streams: int = 0
     _pausing: bool = False
     _rest: Rest | None = None
     """What is timed now."""
@@ -171,6 +175,19 @@ class SkippingScheduler(BlockScheduler):
     def _places_more(self) -> bool:
         return not self._pausing and super()._places_more()
 
+    def _run_once(self, application: Application) -> Generator[int | None, None, None]:
+        """Launches run one after the other, whatever their streams."""
+        for index, launch in enumerate(application.launches()):
+            if self._stopped:
+                return
+            self.in_streams += int(stream_use(launch).stream != DEFAULT_STREAM)
+            one = self._begin_launch(launch, index)
+            while (left := one.record.work_begin - self.env._now) > 0:
+                yield left
+            self._begin_work(one)
+            yield from self._run_launch(launch, one.record)
+            self._end_launch(one)
+
     def _run_launch(
         self, launch: Launch, record: LaunchRecord
     ) -> Generator[int | None, None, None]:
@@ -185,7 +202,7 @@ class SkippingScheduler(BlockScheduler):
             record.blocks = 0
             self._rest = rest
             self._paused = []
-            yield from super()._run_launch(rest, record)
+            yield from self._time(rest, record)
             self._turns_of(rest).end()
             rest.go_on(record.blocks, self._paused)
             self._rest = None
@@ -193,14 +210,29 @@ class SkippingScheduler(BlockScheduler):
             self._pausing = False
         record.blocks = launch.blocks - rest.blocks
 
-    def _place(self, launch: Launch, index: int) -> bool:
+    def _time(self, rest: Rest, record: LaunchRecord) -> Generator[int | None, None, None]:
+        """Place what is left of a launch, until it is paused, and wait until all has ended."""
+        whole = self._running.pop()
+        one = Running(rest, record, whole.blocks)
+        one.works = True
+        self._running.append(one)
+        self._rate = StartRate(self._dispatch)
+        while not one.is_over():
+            self._take_ended()
+            self._place_blocks()
+            if not one.is_over():
+                yield self._pause()
+        self._running[:] = [whole]
+
+    def _place(self, one: Running) -> bool:
         """A block that has begun goes back to its SM."""
-        if not isinstance(launch, Rest) or index >= len(launch.begun):
-            return super()._place(launch, index)
-        home = launch.begun[index].home
-        fits = self._rooms[home].fits(launch)
+        rest = one.launch
+        if not isinstance(rest, Rest) or one.next >= len(rest.begun):
+            return super()._place(one)
+        home = rest.begun[one.next].home
+        fits = self._rooms[home].fits(rest)
         if fits:
-            self._put(launch, index, home)
+            self._put(one, home)
         return fits
 
     # -- without a clock -------------------------------------------------------------------------

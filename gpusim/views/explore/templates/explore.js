@@ -103,8 +103,8 @@ class Run {
     }
     return {bins: pixels, width, sums};
   }
-  launchAt(app, cycle) {
-    return this.launches.find((one) => one.app === this.apps[app] && one.begin <= cycle && cycle < one.end);
+  launchesAt(app, cycle) {
+    return this.launches.filter((one) => one.app === this.apps[app] && one.begin <= cycle && cycle < one.end);
   }
   waiters(walk) {
     const found = [], of = this.c.request_walk;
@@ -514,11 +514,11 @@ function tell() {
   if (!chosen) { box.append(element("p", "Click a stay to see what its warp waited for.", "quiet")); return; }
   const {run, warp: w} = chosen, c = run.c;
   if (w >= 0) {
-    const begin = c.stay_begin[chosen.stay], end = run.endOf(chosen.stay, w), launch = run.launchAt(c.warp_app[w], begin);
+    const begin = c.stay_begin[chosen.stay], end = run.endOf(chosen.stay, w), launches = run.launchesAt(c.warp_app[w], begin);
     box.append(element("h3", `Warp ${c.warp[w]}: ${run.states[c.stay_state[chosen.stay]].name}`));
     facts(box, {
       "cycles": `${number(begin)} to ${number(end)}: ${number(end - begin)}`, "SM, slot": `${c.warp_sm[w]}, ${c.warp_slot[w]}`,
-      "application": run.apps[c.warp_app[w]], "kernel": launch ? `${launch.kernel} (launch ${launch.launch})` : "–",
+      "application": run.apps[c.warp_app[w]], "kernel": launches.map((one) => `${one.kernel} (launch ${one.launch})`).join(", or ") || "–",
     });
     const own = requestsDuring(run, w, chosen.stay);
     if (!c.request_warp) box.append(element("p", "No transactions were recorded: run it with --record intervals,requests,walks.", "quiet"));
