@@ -59,16 +59,6 @@ def choice(default: Any, allowed: Iterable[Any]) -> Any:
     return field(default=default, validator=in_(tuple(allowed)))
 
 
-def multiple_of(unit: int) -> Callable[[object, Attribute[Any], int], None]:
-    """Validator of a whole number that `unit` divides."""
-
-    def check(_: object, attribute: Attribute[Any], value: int) -> None:
-        if value % unit:
-            raise ValueError(f"{attribute.name!r} must be a multiple of {unit}: {value}")
-
-    return check
-
-
 def parameters_of(program: str, function: Callable[..., object], given: int) -> type:
     """The frozen attrs class of a function's parameters after the first ones, which it is given.
 

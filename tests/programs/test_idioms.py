@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from attrs import field, frozen
 
 from gpusim.core.warp_program import Op
 from gpusim.programs.device import AddressSpace
 from gpusim.programs.idioms import strides, tree
-from gpusim.programs.parameters import multiple_of
 from gpusim.programs.tracer import BlockTracer, Shape
 
 
@@ -60,14 +58,3 @@ def test_a_view_is_the_same_memory() -> None:
     pairs.data[1] = 7
     assert words.data.tolist() == [0, 1, 7, 0]
     assert len(memory.buffers) == 2
-
-
-@frozen
-class Sizes:
-    width: int = field(default=32, validator=multiple_of(16))
-
-
-def test_sizes_are_multiples() -> None:
-    assert Sizes(48).width == 48
-    with pytest.raises(ValueError, match="'width' must be a multiple of 16: 40"):
-        Sizes(40)

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge, le, optional
 
-from gpusim.programs.idioms import FLOAT4
-from gpusim.programs.parameters import multiple_of
-from gpusim.programs.writing import AddressSpace, BlockTracer, Launches, Vectors, kernel, program
+from gpusim.programs import writing as gpu
 
 SIDE = 16
 """Threads of a block's side."""
@@ -31,8 +27,8 @@ READ_PASSES = 32
 lanes reads the vectors beside them, but vectors are served 8 lanes at a time: 4 times 8 passes."""
 
 
-@kernel("matrixTranspose", registers=REGISTERS, shared=4 * TILE * TILE, in_step=True)
-def transpose(k: BlockTracer, source: Vectors, result: Vectors, pitch: int) -> None:
+@gpu.kernel("matrixTranspose", registers=REGISTERS, shared=4 * TILE * TILE, in_step=True)
+def transpose(k: gpu.BlockTracer, source: gpu.Vectors, result: gpu.Vectors, pitch: int) -> None:
     """A tile of 64 x 64 floats a block.
 
     Four loads of 16 bytes, of four successive rows: 16 lanes read 256 bytes, the next 16 lanes are
@@ -60,47 +56,33 @@ def transpose(k: BlockTracer, source: Vectors, result: Vectors, pitch: int) -> N
     turned = np.ascontiguousarray(tiles.transpose(0, 2, 1, 4, 3)).reshape(-1, PIECE, PIECE)
     start = tile_column * TILE * width + tile_row * SIDE
     for r in range(PIECE):
-        row = np.ascontiguousarray(turned[:, r]).view(FLOAT4).reshape(-1)
+        row = np.ascontiguousarray(turned[:, r]).view(gpu.FLOAT4).reshape(-1)
         k.store(result, start + place + r * width, row)
 
 
-@frozen
-class MatrixTransposeParameters:
-    """Size of matrix_transpose.
+@gpu.program("matrix_transpose")
+def matrix_transpose(
+    memory: gpu.AddressSpace,
+    _seed: int,
+    n: int = gpu.number(256, 1, 32768, multiple=TILE),
+    pitch: int | None = gpu.number(None, "n", multiple=TILE),
+    diagonals: int | None = gpu.number(None, most=lambda n: n // TILE),
+) -> gpu.Launches:
+    """The transpose of a square matrix.
 
-    Attributes:
+    Arrays in the order input, output, whose rows are `pitch` apart; element (i, j) is i pitch + j
+    (our choice), rounded to a float.
+
+    Parameters:
         n: rows and columns, a multiple of 64 (the suite: 256).
         pitch: floats from row to row, of both matrices: a multiple of 64, at least n; None: n.  A
             part of larger matrices has the pages of an instruction that all of them have.
         diagonals: of tiles, which the blocks go along, those that are transposed; None: all.  One
             touches all rows of both matrices.
     """
-
-    n: int = field(default=256, validator=[ge(1), le(32768), multiple_of(TILE)])
-    pitch: int | None = field(default=None, validator=optional(multiple_of(TILE)))
-    diagonals: int | None = field(default=None)
-
-    def __attrs_post_init__(self) -> None:
-        if self.pitch is not None and self.pitch < self.n:
-            raise ValueError(f"'pitch' must be at least n = {self.n}: {self.pitch}")
-        most = self.n // TILE
-        if self.diagonals is not None and not 1 <= self.diagonals <= most:
-            raise ValueError(f"'diagonals' must be from 1 to {most}: {self.diagonals}")
-
-
-@program("matrix_transpose", MatrixTransposeParameters)
-def matrix_transpose(
-    memory: AddressSpace, parameters: MatrixTransposeParameters, _seed: int
-) -> Launches:
-    """The transpose of a square matrix.
-
-    Arrays in the order input, output, whose rows are `pitch` apart; element (i, j) is i pitch + j
-    (our choice), rounded to a float.
-    """
-    n = parameters.n
-    pitch, tiles = parameters.pitch or n, n // TILE
+    pitch, tiles = pitch or n, n // TILE
     values = np.arange(n * pitch, dtype=np.float32)
-    source = memory.read_only("input", values.view(FLOAT4))
-    result = memory.zeros("output", n * pitch // PIECE, FLOAT4)
-    grid = (tiles, parameters.diagonals or tiles)
+    source = memory.read_only("input", values.view(gpu.FLOAT4))
+    result = memory.zeros("output", n * pitch // PIECE, gpu.FLOAT4)
+    grid = (tiles, diagonals or tiles)
     yield transpose[grid, (SIDE, SIDE)](source, result, pitch)

@@ -3,19 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge, le
 
-from gpusim.programs.idioms import PROLOGUE, strides, tree
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    Launches,
-    Steps,
-    Words,
-    kernel,
-    program,
-)
+from gpusim.programs import writing as gpu
 
 BINS = 256
 WARPS = 6
@@ -26,8 +15,8 @@ BLOCKS = 240
 """Blocks, each with a histogram of its own in global memory."""
 
 
-@kernel("histogram256Kernel", registers=16, shared=4 * WARPS * BINS, in_step=True)
-def count(k: BlockTracer, data: Words, partial: Words) -> Steps:
+@gpu.kernel("histogram256Kernel", registers=16, shared=4 * WARPS * BINS, in_step=True)
+def count(k: gpu.BlockTracer, data: gpu.Words, partial: gpu.Words) -> gpu.Steps:
     """240 blocks stride through the words, four bytes each, and count in shared memory.
 
     8 words of shared memory are cleared; L data; 10 instructions (three shifts and four masks of
@@ -35,14 +24,13 @@ def count(k: BlockTracer, data: Words, partial: Words) -> Steps:
     warps' counts of each bin are added up, 6 shared loads and additions, S partial, which has the
     BINS counts of each block.
     """
-    k.compute(PROLOGUE)
+    k.compute(gpu.PROLOGUE)
     k.shared(1, times=WARPS * BINS // BLOCK)
     k.barrier()
     counts = np.zeros(k.blocks * BINS, dtype=np.uint32)
     start = np.broadcast_to(k.which * BINS, k.threads)  # of the block's counts
-    for place, where in strides(k.t, data.length, BLOCKS * BLOCK):
-        words = k.load(data, place, where)
-        k.wait(0, where)
+    for place, where in gpu.strides(k.t, data.length, BLOCKS * BLOCK):
+        words = k.fetch(data, place, where)
         k.compute(10, where)
         k.shared(1, where, times=4)
         bins = start[where].repeat(4) + words[where].view(np.uint8)
@@ -59,39 +47,33 @@ def count(k: BlockTracer, data: Words, partial: Words) -> Steps:
     yield
 
 
-@kernel("mergeHistogram256Kernel", registers=10, shared=4 * BINS, in_step=True)
-def merge(k: BlockTracer, partial: Words, total: Words) -> None:
+@gpu.kernel("mergeHistogram256Kernel", registers=10, shared=4 * BINS, in_step=True)
+def merge(k: gpu.BlockTracer, partial: gpu.Words, total: gpu.Words) -> None:
     """A block adds up the 240 counts of a bin: L, 1 KiB apart, and a tree in shared memory; S."""
-    k.compute(PROLOGUE)
+    k.compute(gpu.PROLOGUE)
     inside = k.tid < BLOCKS
-    values = k.load(partial, BINS * k.tid + k.bx, inside)
-    k.wait(0, inside)
+    values = k.fetch(partial, BINS * k.tid + k.bx, inside)
     k.compute(1, inside)
     k.shared(1)
-    for adding in tree(k, BINS // 2):
+    for adding in gpu.tree(k, BINS // 2):
         k.shared(1, adding, times=3)
         k.compute(1, adding)
     counts = np.where(inside, values, np.uint32(0)).reshape(k.blocks, BINS)
     k.store(total, k.bx, counts.sum(axis=1, dtype=np.uint32).repeat(BINS), k.tid == 0)
 
 
-@frozen
-class HistogramParameters:
-    """Size of histogram256.
+@gpu.program("histogram256")
+def histogram256(
+    memory: gpu.AddressSpace, seed: int, words: int = gpu.number(1 << 24, 1, 1 << 28)
+) -> gpu.Launches:
+    """Two launches.  Arrays in the order data (random bytes), partial, histogram.
 
-    Attributes:
+    Parameters:
         words: of four bytes (the SDK: 16 Mi).
     """
-
-    words: int = field(default=1 << 24, validator=[ge(1), le(1 << 28)])
-
-
-@program("histogram256", HistogramParameters)
-def histogram256(memory: AddressSpace, parameters: HistogramParameters, seed: int) -> Launches:
-    """Two launches.  Arrays in the order data (random bytes), partial, histogram."""
     generator = np.random.default_rng(seed)
-    words = generator.integers(0, 1 << 32, parameters.words, dtype=np.uint32)
-    data = memory.read_only("data", words)
+    values = generator.integers(0, 1 << 32, words, dtype=np.uint32)
+    data = memory.read_only("data", values)
     partial = memory.zeros("partial", BLOCKS * BINS, np.uint32)
     total = memory.zeros("histogram", BINS, np.uint32)
     yield count[BLOCKS, BLOCK](data, partial)

@@ -3,19 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge
+from attrs import frozen
 
-from gpusim.programs.parameters import multiple_of
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    Floats,
-    Launches,
-    Steps,
-    kernel,
-    program,
-)
+from gpusim.programs import writing as gpu
 
 TILE_M, TILE_N, TILE_K = 128, 16, 8
 ALPHA, BETA = np.float32(1.0), np.float32(0.0)
@@ -29,13 +19,15 @@ class MmParameters:
         m, n, k: multiples of 128, 16 and 8.
     """
 
-    m: int = field(default=1024, validator=[ge(TILE_M), multiple_of(TILE_M)])
-    n: int = field(default=1056, validator=[ge(TILE_N), multiple_of(TILE_N)])
-    k: int = field(default=992, validator=[ge(TILE_K), multiple_of(TILE_K)])
+    m: int = gpu.number(1024, TILE_M, multiple=TILE_M)
+    n: int = gpu.number(1056, TILE_N, multiple=TILE_N)
+    k: int = gpu.number(992, TILE_K, multiple=TILE_K)
 
 
-@kernel("mysgemmNT", registers=44, shared=512, in_step=True)
-def multiply(k: BlockTracer, a: Floats, b: Floats, c: Floats, sizes: MmParameters) -> Steps:
+@gpu.kernel("mysgemmNT", registers=44, shared=512, in_step=True)
+def multiply(
+    k: gpu.BlockTracer, a: gpu.Floats, b: gpu.Floats, c: gpu.Floats, sizes: MmParameters
+) -> gpu.Steps:
     """C = alpha A B^T + beta C, column-major: a block makes 128 x 16 of C, a thread a row of it.
 
     For each 8 columns: L B[n + (i + ty) ldb] into shared memory (two rows of 16 words a warp),
@@ -48,14 +40,12 @@ def multiply(k: BlockTracer, a: Floats, b: Floats, c: Floats, sizes: MmParameter
     total = np.zeros((k.blocks, TILE_N, TILE_M), dtype=np.float32)
     k.compute(16)
     for i in range(0, sizes.k, TILE_K):
-        words = k.load(b, column + (i + k.ty) * sizes.n)
-        k.wait()
+        words = k.fetch(b, column + (i + k.ty) * sizes.n)
         k.shared(1)
         k.barrier()
         columns = []
         for j in range(TILE_K):
-            columns.append(k.load(a, row + (i + j) * sizes.m))
-            k.wait()
+            columns.append(k.fetch(a, row + (i + j) * sizes.m))
             k.shared(1, times=TILE_N // 4)  # four words each
             k.compute(TILE_N + 2)
         tiles = words.reshape(k.blocks, TILE_K, TILE_N).swapaxes(1, 2)
@@ -65,15 +55,14 @@ def multiply(k: BlockTracer, a: Floats, b: Floats, c: Floats, sizes: MmParameter
         yield
     for j in range(TILE_N):
         place = row + (TILE_N * k.by + j) * sizes.m
-        old = k.load(c, place)
-        k.wait()
+        old = k.fetch(c, place)
         k.compute(2)
         k.store(c, place, ALPHA * total[:, j].ravel() + BETA * old)
     yield
 
 
-@program("mm", MmParameters)
-def mm(memory: AddressSpace, parameters: MmParameters, seed: int) -> Launches:
+@gpu.program("mm", MmParameters)
+def mm(memory: gpu.AddressSpace, parameters: MmParameters, seed: int) -> gpu.Launches:
     """One launch.  Arrays in the order A, B (random values from 0 to 1), C."""
     m, n = parameters.m, parameters.n
     rng = np.random.default_rng(seed)

@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge, le
 
-from gpusim.programs.idioms import PROLOGUE
+from gpusim.programs import writing as gpu
 from gpusim.programs.polybench.grid import grid_of, row_and_column
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    Floats,
-    Launches,
-    Steps,
-    kernel,
-    program,
-)
 
 UNROLL = 8
 ALPHA = 32412.0
 BETA = 2123.0
 
 
-@kernel("gemm_kernel", registers=24, in_step=True)
-def gemm_kernel(k: BlockTracer, a: Floats, b: Floats, c: Floats, n: int, iterations: int) -> Steps:
+@gpu.kernel("gemm_kernel", registers=24, in_step=True)
+def gemm_kernel(
+    k: gpu.BlockTracer, a: gpu.Floats, b: gpu.Floats, c: gpu.Floats, n: int, iterations: int
+) -> gpu.Steps:
     """An element of C a thread; no tiles.
 
     L c, S c (scaled), then for each k: L a[i][k] (the same for a warp), L b[k][j] (coalesced), two
@@ -38,9 +29,8 @@ def gemm_kernel(k: BlockTracer, a: Floats, b: Floats, c: Floats, n: int, iterati
     row, column = row_and_column(k)
     inside = (row < n) & (column < n)
     element = row * n + column
-    k.compute(PROLOGUE, inside)
-    total = k.load(c, element, inside)
-    k.wait(0, inside)
+    k.compute(gpu.PROLOGUE, inside)
+    total = k.fetch(c, element, inside)
     k.compute(1, inside)
     total = total * np.float32(BETA)
     k.store(c, element, total, inside)
@@ -58,32 +48,22 @@ def gemm_kernel(k: BlockTracer, a: Floats, b: Floats, c: Floats, n: int, iterati
         yield
 
 
-@frozen
-class GemmParameters:
-    """Size and length of gemm.
-
-    Attributes:
-        n: rows and columns of the three matrices (the suite: 512).
-        iterations: products that each thread sums up; None: all n.
-    """
-
-    n: int = field(default=512, validator=[ge(1), le(16384)])
-    iterations: int | None = field(default=None)
-
-    @iterations.validator
-    def _fits(self, _: object, iterations: int | None) -> None:
-        if iterations is not None and not 1 <= iterations <= self.n:
-            raise ValueError(f"'iterations' must be from 1 to n = {self.n}: {iterations}")
-
-
-@program("gemm", GemmParameters)
-def gemm(memory: AddressSpace, parameters: GemmParameters, _seed: int) -> Launches:
+@gpu.program("gemm")
+def gemm(
+    memory: gpu.AddressSpace,
+    _seed: int,
+    n: int = gpu.number(512, 1, 16384),
+    iterations: int | None = gpu.number(None, most="n"),
+) -> gpu.Launches:
     """C = alpha A B + beta C of square matrices.
 
     Arrays in the order a, b, c, with i j / n, (i j + 1) / n and (i j + 2) / n.
+
+    Parameters:
+        n: rows and columns of the three matrices (the suite: 512).
+        iterations: products that each thread sums up; None: all n.
     """
-    n = parameters.n
-    iterations = parameters.iterations or n
+    iterations = iterations or n
     i = np.arange(n, dtype=np.float32)
     product = np.outer(i, i)
     a = memory.allocate("a", product / np.float32(n))

@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge, le
 
-from gpusim.programs.idioms import PROLOGUE, rounds
-from gpusim.programs.parameters import multiple_of
+from gpusim.programs import writing as gpu
 from gpusim.programs.shoc.block_sum import BLOCK, block_sum
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    Floats,
-    Launches,
-    Steps,
-    kernel,
-    program,
-)
 
 BLOCKS = 64
 """Thread blocks, whatever the size."""
 
 
-@kernel("reduce", registers=14, shared=4 * BLOCK, in_step=True)
-def add_up(k: BlockTracer, vector: Floats, sums: Floats) -> Steps:
+@gpu.kernel("reduce", registers=14, shared=4 * BLOCK, in_step=True)
+def add_up(k: gpu.BlockTracer, vector: gpu.Floats, sums: gpu.Floats) -> gpu.Steps:
     """Blocks stride through the vector together, two elements a thread; then each sums its threads.
 
     L in[i], L in[i + 256], two additions; 7 instructions for the two addresses (their index has 32
@@ -33,10 +21,10 @@ def add_up(k: BlockTracer, vector: Floats, sums: Floats) -> Steps:
     not unrolled, and each iteration waits for its two loads (our choice).  Thread 0 stores the
     block's sum.
     """
-    k.compute(PROLOGUE)
+    k.compute(gpu.PROLOGUE)
     k.shared(1)
     total = np.zeros(k.threads, dtype=np.float32)
-    for start, where in rounds(2 * BLOCK * k.bx, vector.length, 2 * BLOCK * BLOCKS):
+    for start, where in gpu.rounds(2 * BLOCK * k.bx, vector.length, 2 * BLOCK * BLOCKS):
         place = start + k.tid
         first = k.load(vector, place, where)
         second = k.load(vector, place + BLOCK, where)
@@ -53,27 +41,23 @@ def add_up(k: BlockTracer, vector: Floats, sums: Floats) -> Steps:
     k.store(sums, k.bx, whole, leader)
 
 
-@frozen
-class ReductionParameters:
-    """Size and length of reduction.
-
-    Attributes:
-        elements: of the vector, a multiple of 512 (the suite: 1, 8, 32 or 64 MiB).
-        iterations: launches, all on the same vector (the suite: 256).
-    """
-
-    elements: int = field(default=1 << 18, validator=[ge(1), le(1 << 28), multiple_of(2 * BLOCK)])
-    iterations: int = field(default=256, validator=ge(1))
-
-
-@program("reduction", ReductionParameters)
-def reduction(memory: AddressSpace, parameters: ReductionParameters, _seed: int) -> Launches:
+@gpu.program("reduction")
+def reduction(
+    memory: gpu.AddressSpace,
+    _seed: int,
+    elements: int = gpu.number(1 << 18, 1, 1 << 28, multiple=2 * BLOCK),
+    iterations: int = gpu.number(256),
+) -> gpu.Launches:
     """The sum of a vector: 64 sums, which the host adds.
 
     Arrays in the order in, out; in[i] = i mod 3 (as in scan; our choice).
+
+    Parameters:
+        elements: of the vector, a multiple of 512 (the suite: 1, 8, 32 or 64 MiB).
+        iterations: launches, all on the same vector (the suite: 256).
     """
-    values = (np.arange(parameters.elements, dtype=np.int32) % 3).astype(np.float32)
+    values = (np.arange(elements, dtype=np.int32) % 3).astype(np.float32)
     vector = memory.read_only("in", values)
     sums = memory.zeros("out", BLOCKS, np.float32)
-    for _ in range(parameters.iterations):
+    for _ in range(iterations):
         yield add_up[BLOCKS, BLOCK](vector, sums)

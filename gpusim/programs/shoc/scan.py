@@ -5,24 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge, le
 from numpy.typing import NDArray
 
-from gpusim.programs.idioms import FLOAT4, PROLOGUE, rounds
-from gpusim.programs.parameters import multiple_of
+from gpusim.programs import writing as gpu
 from gpusim.programs.shoc.block_sum import BLOCK, block_sum
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    Floats,
-    Launches,
-    Mask,
-    Steps,
-    Vectors,
-    kernel,
-    program,
-)
 
 BLOCKS = 64
 """Thread blocks of the first and third kernel, whatever the size."""
@@ -38,7 +24,7 @@ def region(block: Any, vectors: int) -> tuple[Any, Any]:
 
 
 def scan_block(
-    k: BlockTracer, values: NDArray[np.float32], where: Mask | None = None
+    k: gpu.BlockTracer, values: NDArray[np.float32], where: gpu.Mask | None = None
 ) -> NDArray[np.float32]:
     """Exclusive running sum over the `BLOCK` values of a thread block; `where`: of which blocks.
 
@@ -66,18 +52,18 @@ def scan_block(
     return sums[:, BLOCK - 1 : -1].reshape(-1)
 
 
-@kernel("reduce", registers=31, shared=4 * BLOCK, in_step=True)
-def add_up(k: BlockTracer, vector: Floats, sums: Floats) -> Steps:
+@gpu.kernel("reduce", registers=31, shared=4 * BLOCK, in_step=True)
+def add_up(k: gpu.BlockTracer, vector: gpu.Floats, sums: gpu.Floats) -> gpu.Steps:
     """Each block sums up a region of its own: `UNROLL` coalesced loads in flight, then additions.
 
     The pointer and the loop take 5 instructions a turn.
     """
-    k.compute(PROLOGUE)
+    k.compute(gpu.PROLOGUE)
     first, stop = region(k.bx, vector.length // 4)
     place, stop = 4 * first + k.tid, 4 * stop
     total = np.zeros(k.threads, dtype=np.float32)
     while (place < stop).any():
-        batch: list[tuple[NDArray[np.float32], Mask]] = []
+        batch: list[tuple[NDArray[np.float32], gpu.Mask]] = []
         for _ in range(UNROLL):
             inside = place < stop
             batch.append((k.load(vector, place, inside), inside))
@@ -95,18 +81,19 @@ def add_up(k: BlockTracer, vector: Floats, sums: Floats) -> Steps:
     k.store(sums, k.bx, whole, leader)
 
 
-@kernel("scan_single_block", registers=12, shared=8 * BLOCK)
-def scan_sums(k: BlockTracer, sums: Floats) -> None:
+@gpu.kernel("scan_single_block", registers=12, shared=8 * BLOCK)
+def scan_sums(k: gpu.BlockTracer, sums: gpu.Floats) -> None:
     """One block: the exclusive running sum of the blocks' sums, in place."""
     inside = k.tid < sums.length
-    k.compute(PROLOGUE)
-    values = np.where(inside, k.load(sums, k.tid, inside), np.float32(0))
-    k.wait(0, inside)
+    k.compute(gpu.PROLOGUE)
+    values = np.where(inside, k.fetch(sums, k.tid, inside), np.float32(0))
     k.store(sums, k.tid, scan_block(k, values), inside)
 
 
-@kernel("bottom_scan", registers=26, shared=8 * BLOCK + 4, in_step=True)
-def scan_regions(k: BlockTracer, source: Vectors, result: Vectors, sums: Floats) -> Steps:
+@gpu.kernel("bottom_scan", registers=26, shared=8 * BLOCK + 4, in_step=True)
+def scan_regions(
+    k: gpu.BlockTracer, source: gpu.Vectors, result: gpu.Vectors, sums: gpu.Floats
+) -> gpu.Steps:
     """Each block scans its region, 256 vectors of four floats at a time, from its own start value.
 
     Thread 0 loads the start value, what precedes the region, into shared memory.  Then L.128
@@ -115,16 +102,14 @@ def scan_regions(k: BlockTracer, source: Vectors, result: Vectors, sums: Floats)
     the next vectors do not overtake the barriers (our choice).
     """
     leader, last = k.tid == 0, k.tid == BLOCK - 1
-    k.compute(PROLOGUE)
-    seed = k.load(sums, k.bx, leader).reshape(k.blocks, -1)[k.which, 0]
-    k.wait(0, leader)
+    k.compute(gpu.PROLOGUE)
+    seed = k.fetch(sums, k.bx, leader).reshape(k.blocks, -1)[k.which, 0]
     k.shared(1, leader)
     first, stop = region(k.bx, source.length)
-    for start, where in rounds(first, stop, BLOCK):
+    for start, where in gpu.rounds(first, stop, BLOCK):
         place = start + k.tid
         inside = place < stop
-        loaded = k.load(source, place, inside)
-        k.wait(0, inside)
+        loaded = k.fetch(source, place, inside)
         four = np.where(inside[:, None], loaded.view(np.float32).reshape(-1, 4), np.float32(0))
         k.compute(3, where)
         four = np.cumsum(four, axis=1, dtype=np.float32)
@@ -132,37 +117,33 @@ def scan_regions(k: BlockTracer, source: Vectors, result: Vectors, sums: Floats)
         k.shared(1, where)
         k.compute(12, where)
         four += (before + seed)[:, None]
-        k.store(result, place, four.view(FLOAT4).reshape(-1), inside)
+        k.store(result, place, four.view(gpu.FLOAT4).reshape(-1), inside)
         k.shared(1, last if where is None else last & where)
         seed = four[BLOCK - 1 :: BLOCK, 3][k.which]
         yield
 
 
-@frozen
-class ScanParameters:
-    """Size and length of scan.
-
-    Attributes:
-        elements: of the vector, a multiple of 4 (the suite: 1, 8, 32 or 64 MiB).
-        iterations: scans, all of the same vector (the suite: 256).
-    """
-
-    elements: int = field(default=1 << 18, validator=[ge(4 * BLOCKS), le(1 << 28), multiple_of(4)])
-    iterations: int = field(default=256, validator=ge(1))
-
-
-@program("scan", ScanParameters)
-def scan(memory: AddressSpace, parameters: ScanParameters, _seed: int) -> Launches:
+@gpu.program("scan")
+def scan(
+    memory: gpu.AddressSpace,
+    _seed: int,
+    elements: int = gpu.number(1 << 18, 4 * BLOCKS, 1 << 28, multiple=4),
+    iterations: int = gpu.number(256),
+) -> gpu.Launches:
     """The inclusive running sum of a vector: first of the blocks' sums, then of each block.
 
     Arrays in the order idata, odata, block_sums; idata[i] = i mod 3.
+
+    Parameters:
+        elements: of the vector, a multiple of 4 (the suite: 1, 8, 32 or 64 MiB).
+        iterations: scans, all of the same vector (the suite: 256).
     """
-    values = (np.arange(parameters.elements, dtype=np.int32) % 3).astype(np.float32)
-    source = memory.read_only("idata", values.view(FLOAT4))
-    result = memory.allocate("odata", np.zeros(parameters.elements // 4, dtype=FLOAT4))
+    values = (np.arange(elements, dtype=np.int32) % 3).astype(np.float32)
+    source = memory.read_only("idata", values.view(gpu.FLOAT4))
+    result = memory.allocate("odata", np.zeros(elements // 4, dtype=gpu.FLOAT4))
     sums = memory.zeros("block_sums", BLOCKS, np.float32)
     vector = source.view(np.float32)
-    for _ in range(parameters.iterations):
+    for _ in range(iterations):
         yield add_up[BLOCKS, BLOCK](vector, sums)
         yield scan_sums[1, BLOCK](sums)
         yield scan_regions[BLOCKS, BLOCK](source, result, sums)

@@ -3,22 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import field, frozen
-from attrs.validators import ge, le, optional
 from numpy.typing import NDArray
 
-from gpusim.programs.parameters import multiple_of
-from gpusim.programs.writing import (
-    AddressSpace,
-    BlockTracer,
-    Floats,
-    Lanes,
-    Launches,
-    Mask,
-    Steps,
-    kernel,
-    program,
-)
+from gpusim.programs import writing as gpu
 
 STRIP_ROWS = 16
 STRIP_COLUMNS = 64
@@ -50,10 +37,10 @@ def smoothed(tile: NDArray[np.float32]) -> NDArray[np.float32]:
     return smooth
 
 
-@kernel(
+@gpu.kernel(
     "StencilKernel", registers=32, shared=4 * (STRIP_ROWS + 2) * (STRIP_COLUMNS + 2), in_step=True
 )
-def smooth(k: BlockTracer, source: Floats, result: Floats, pitch: int) -> Steps:
+def smooth(k: gpu.BlockTracer, source: gpu.Floats, result: gpu.Floats, pitch: int) -> gpu.Steps:
     """A block of (1, 64) threads for a strip of 16 rows and 64 columns, as in MGPUSim.
 
     Each thread loads its column of 18 rows, borders included, one after another into shared
@@ -87,54 +74,47 @@ def smooth(k: BlockTracer, source: Floats, result: Floats, pitch: int) -> Steps:
 
 
 def _loaded(
-    k: BlockTracer, source: Floats, place: Lanes, instructions: int, where: Mask | None = None
+    k: gpu.BlockTracer,
+    source: gpu.Floats,
+    place: gpu.Lanes,
+    instructions: int,
+    where: gpu.Mask | None = None,
 ) -> NDArray[np.float32]:
     """What is loaded and written to shared memory."""
-    values = k.load(source, place, where)
-    k.wait(0, where)
+    values = k.fetch(source, place, where)
     k.shared(1, where)
     k.compute(instructions, where)
     return values
 
 
-@frozen
-class Stencil2dParameters:
-    """Size and length of stencil2d.
+@gpu.program("stencil2d")
+def stencil2d(
+    memory: gpu.AddressSpace,
+    seed: int,
+    rows: int = gpu.number(512, 1, 32768, multiple=STRIP_ROWS),
+    columns: int = gpu.number(512, 1, 32768, multiple=STRIP_COLUMNS),
+    iterations: int = gpu.number(1000),
+    pitch: int | None = gpu.number(None, lambda columns: columns + 2, 65536),
+) -> gpu.Launches:
+    """Repeated smoothing of a matrix whose border stays.
 
-    Attributes:
+    Arrays in the order da, db; each iteration reads one and writes the other.  Elements are random
+    in 0..1, the border 0 (our choice).
+
+    Parameters:
         rows: of the matrix without its border, a multiple of 16 (the suite: 512 to 4096).
         columns: of the matrix without its border, a multiple of 64.
         pitch: floats from row to row; None: columns and both borders, padded to 16.  A part of
             wider matrices has the pages of an instruction that all of them have.
         iterations: launches (the suite: 1000).
     """
-
-    rows: int = field(default=512, validator=[ge(1), le(32768), multiple_of(STRIP_ROWS)])
-    columns: int = field(default=512, validator=[ge(1), le(32768), multiple_of(STRIP_COLUMNS)])
-    iterations: int = field(default=1000, validator=ge(1))
-    pitch: int | None = field(default=None, validator=optional(le(65536)))
-
-    def __attrs_post_init__(self) -> None:
-        least = self.columns + 2
-        if self.pitch is not None and self.pitch < least:
-            raise ValueError(f"'pitch' must be at least columns + 2 = {least}: {self.pitch}")
-
-
-@program("stencil2d", Stencil2dParameters)
-def stencil2d(memory: AddressSpace, parameters: Stencil2dParameters, seed: int) -> Launches:
-    """Repeated smoothing of a matrix whose border stays.
-
-    Arrays in the order da, db; each iteration reads one and writes the other.  Elements are random
-    in 0..1, the border 0 (our choice).
-    """
-    rows, columns = parameters.rows, parameters.columns
-    pitch = parameters.pitch or pitch_of(columns)
+    pitch = pitch or pitch_of(columns)
     matrix = np.zeros((rows + 2, pitch), dtype=np.float32)
     inside = np.random.default_rng(seed).random((rows, columns), dtype=np.float32)
     matrix[1:-1, 1 : columns + 1] = inside
     source = memory.allocate("da", matrix)
     result = memory.zeros("db", matrix.size, np.float32)
     grid = rows // STRIP_ROWS, columns // STRIP_COLUMNS
-    for _ in range(parameters.iterations):
+    for _ in range(iterations):
         yield smooth[grid, (1, STRIP_COLUMNS)](source, result, pitch)
         source, result = result, source

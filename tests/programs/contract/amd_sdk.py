@@ -100,8 +100,6 @@ WARPS = [
     Warp("matrix_transpose", {"n": 1024}, block=17, operations=four_lines_of_two_pages),
 ]
 REFUSED = [
-    Refused(
-        "matrix_transpose", {"n": 128, "pitch": 64}, message="'pitch' must be at least n = 128: 64"
-    ),
+    Refused("matrix_transpose", {"n": 128, "pitch": 64}, message="'pitch' must be >= n = 128: 64"),
     Refused("matrix_transpose", {"n": 100}, message="multiple of 64: 100"),
 ]

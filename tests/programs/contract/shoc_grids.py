@@ -200,7 +200,7 @@ REFUSED = [
     Refused(
         "stencil2d",
         {"rows": 32, "columns": 64, "pitch": 65},
-        message=r"must be at least columns \+ 2 = 66: 65",
+        message=r"must be from 66 \(columns = 64\) to 65536: 65",
     ),
     Refused("stencil2d", {"rows": 24}, message="'rows' must be a multiple of"),
     Refused("stencil2d", {"columns": 300}, message="'columns' must be a multiple of"),
