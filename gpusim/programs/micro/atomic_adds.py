@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import frozen
 
 from gpusim.programs import writing as gpu
 
@@ -30,33 +29,26 @@ def add(
         yield
 
 
-@frozen
-class AtomicAddsParameters:
-    """Who adds to what.
+@gpu.program("atomic_adds")
+def atomic_adds(
+    memory: gpu.AddressSpace,
+    _seed: int,
+    cells: int = gpu.number(1024, 1, 1 << 26),
+    stride: int = gpu.number(4, WORD, 1 << 20, multiple=WORD),
+    blocks: int = gpu.number(64, 1, 1 << 20),
+    threads: int = gpu.number(256, 1, 1024),
+    times: int = gpu.number(4, 1, 1 << 20),
+    returning: bool = False,
+) -> gpu.Launches:
+    """One launch; the words together then hold as many as there were additions.
 
-    Attributes:
+    Parameters:
         cells: words that are added to: 1: all threads to the same one.
         stride: bytes from one of them to the next.
         blocks, threads: of the grid; threads a block.
         times: that each thread adds.
         returning: whether the old value comes back (ATOM), or not (RED).
     """
-
-    cells: int = gpu.number(1024, 1, 1 << 26)
-    stride: int = gpu.number(4, WORD, 1 << 20, multiple=WORD)
-    blocks: int = gpu.number(64, 1, 1 << 20)
-    threads: int = gpu.number(256, 1, 1024)
-    times: int = gpu.number(4, 1, 1 << 20)
-    returning: bool = False
-
-
-@gpu.program("atomic_adds", AtomicAddsParameters)
-def atomic_adds(
-    memory: gpu.AddressSpace, parameters: AtomicAddsParameters, _seed: int
-) -> gpu.Launches:
-    """One launch; the words together then hold as many as there were additions."""
-    step = parameters.stride // WORD
-    words = memory.zeros("words", parameters.cells * step, np.int32)
-    yield add[parameters.blocks, parameters.threads](
-        words, parameters.cells, step, parameters.times, parameters.returning
-    )
+    step = stride // WORD
+    words = memory.zeros("words", cells * step, np.int32)
+    yield add[blocks, threads](words, cells, step, times, returning)

@@ -193,11 +193,24 @@ def match_queries(
         yield
 
 
-@frozen
-class MummerParameters:
-    """Parameters of mummer.
+@gpu.program("mummer")
+def mummer(
+    memory: gpu.AddressSpace,
+    seed: int,
+    reference: int = gpu.number(5_227_293),
+    queries: int = gpu.number(50_000),
+    query_length: int = gpu.number(100, most="reference"),
+    min_match: int = gpu.number(20, most="query_length"),
+    matching: float = gpu.number(0.9, 0.0, 1.0),
+) -> gpu.Launches:
+    """One launch of mummergpuKernel; the printing of matches is left out.
 
-    Attributes:
+    Arrays in the order reference, nodes, children, queries, query addresses, query lengths, match
+    coordinates.  Nodes are numbered in breadth-first order (our choice).  The genome is random,
+    35 % of its bases are G or C as in Bacillus anthracis, and a sequence of 5000 bases is copied to
+    a random place for every 475,000 bases, about as often as that genome's ribosomal operon.
+
+    Parameters:
         reference: bases of the genome (the suite's NC_003997: 5227293).
         queries: their number (our choice: 50000).
         query_length: bases of a query (the suite's: 100).
@@ -205,46 +218,27 @@ class MummerParameters:
         matching: share of the queries that are a piece of the genome (our choice: 0.9); the others
             are random.
     """
-
-    reference: int = gpu.number(5_227_293)
-    queries: int = gpu.number(50_000)
-    query_length: int = gpu.number(100, most="reference")
-    min_match: int = gpu.number(20, most="query_length")
-    matching: float = gpu.number(0.9, 0.0, 1.0)
-
-
-@gpu.program("mummer", MummerParameters)
-def mummer(memory: gpu.AddressSpace, parameters: MummerParameters, seed: int) -> gpu.Launches:
-    """One launch of mummergpuKernel; the printing of matches is left out.
-
-    Arrays in the order reference, nodes, children, queries, query addresses, query lengths, match
-    coordinates.  Nodes are numbered in breadth-first order (our choice).  The genome is random,
-    35 % of its bases are G or C as in Bacillus anthracis, and a sequence of 5000 bases is copied to
-    a random place for every 475,000 bases, about as often as that genome's ribosomal operon.
-    """
     rng = np.random.default_rng(seed)
-    text = make_genome(parameters.reference, rng)
+    text = make_genome(reference, rng)
     tree = suffix_tree(text)
-    length, count = parameters.query_length, parameters.queries
-    queries = np.zeros((count, length + 2), dtype=np.uint8)
-    queries[:, 0] = ord("q")
-    first = rng.integers(0, parameters.reference - length + 1, count)
-    queries[:, 1:-1] = text[first[:, None] + np.arange(length)]
-    foreign = rng.random(count) >= parameters.matching
-    queries[foreign, 1:-1] = rng.integers(1, 5, (np.count_nonzero(foreign), length))
-    reference, nodes, children, letters = (
+    letters = np.zeros((queries, query_length + 2), dtype=np.uint8)
+    letters[:, 0] = ord("q")
+    first = rng.integers(0, reference - query_length + 1, queries)
+    letters[:, 1:-1] = text[first[:, None] + np.arange(query_length)]
+    foreign = rng.random(queries) >= matching
+    letters[foreign, 1:-1] = rng.integers(1, 5, (np.count_nonzero(foreign), query_length))
+    arrays = (
         memory.allocate("reference", text),
         memory.allocate("nodes", _nodes(tree)),
         memory.allocate("children", _children(tree)),
-        memory.allocate("queries", queries),
+        memory.allocate("queries", letters),
     )
-    addresses = memory.allocate(
-        "query_addresses", np.arange(count, dtype=np.int32) * np.int32(length + 2)
-    )
-    lengths = memory.allocate("query_lengths", np.full(count, length, dtype=np.int32))
-    matches = memory.zeros("match_coords", count * (length - parameters.min_match + 1), MATCH)
-    of = Search(reference, nodes, children, letters, matches, parameters.min_match)
-    yield match_queries[count](of, addresses, lengths, count)
+    starts = np.arange(queries, dtype=np.int32) * np.int32(query_length + 2)
+    addresses = memory.allocate("query_addresses", starts)
+    lengths = memory.allocate("query_lengths", np.full(queries, query_length, dtype=np.int32))
+    matches = memory.zeros("match_coords", queries * (query_length - min_match + 1), MATCH)
+    of = Search(*arrays, matches, min_match)
+    yield match_queries[queries](of, addresses, lengths, queries)
 
 
 def make_genome(bases: int, rng: np.random.Generator) -> NDArray[np.uint8]:

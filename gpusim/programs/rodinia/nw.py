@@ -180,11 +180,23 @@ def shrink(k: gpu.BlockTracer, of: Alignment, left: int, bottom: int) -> gpu.Ste
     return _tiles(k, of, left, bottom, corner_first=False)
 
 
-@frozen
-class NwParameters:
-    """Parameters of nw.
+@gpu.program("nw")
+def nw(
+    memory: gpu.AddressSpace,
+    seed: int,
+    n: int = gpu.number(2048, 16, 32768, multiple="tile"),
+    penalty: int = gpu.number(10, 0, 1000),
+    diagonals: int | None = gpu.number(None, most=lambda n, tile: 2 * (n // tile) - 1),
+    tile: int = gpu.choice(16, MIXES),
+    pitch: int | None = gpu.number(None, lambda n: n + 1, 32769),
+) -> gpu.Launches:
+    """The scores of the best alignments of all beginnings of two sequences.
 
-    Attributes:
+    Arrays in the order reference, scores.  The sequences are random letters out of 10, as in the
+    suite; equal ones score 5, others -2 (our choice: the suite takes BLOSUM62, which changes no
+    address).
+
+    Parameters:
         n: letters of each sequence, a multiple of a tile's side (the suite: 2048).
         penalty: of a gap (the suite: 10).
         diagonals: anti-diagonals of tiles that are aligned, the longest ones; None: all.
@@ -192,25 +204,8 @@ class NwParameters:
         pitch: integers from row to row, at least n + 1; None: n + 1.  A part of larger matrices has
             the pages of an instruction that all of them have.
     """
-
-    n: int = gpu.number(2048, 16, 32768, multiple="tile")
-    penalty: int = gpu.number(10, 0, 1000)
-    diagonals: int | None = gpu.number(None, most=lambda n, tile: 2 * (n // tile) - 1)
-    tile: int = gpu.choice(16, MIXES)
-    pitch: int | None = gpu.number(None, lambda n: n + 1, 32769)
-
-
-@gpu.program("nw", NwParameters)
-def nw(memory: gpu.AddressSpace, parameters: NwParameters, seed: int) -> gpu.Launches:
-    """The scores of the best alignments of all beginnings of two sequences.
-
-    Arrays in the order reference, scores.  The sequences are random letters out of 10, as in the
-    suite; equal ones score 5, others -2 (our choice: the suite takes BLOSUM62, which changes no
-    address).
-    """
-    n, penalty, tile = parameters.n, parameters.penalty, parameters.tile
-    pitch = parameters.pitch or n + 1
-    diagonals = parameters.diagonals or 2 * (n // tile) - 1
+    pitch = pitch or n + 1
+    diagonals = diagonals or 2 * (n // tile) - 1
     down, across = np.random.default_rng(seed).integers(1, 11, (2, n))
     reference = np.zeros((n + 1, pitch), dtype=np.int32)
     reference[1:, 1 : n + 1] = np.where(down[:, None] == across, 5, -2)

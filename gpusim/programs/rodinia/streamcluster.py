@@ -93,28 +93,15 @@ def compute_cost(k: gpu.BlockTracer, of: Stream, centers: int, x: int) -> gpu.St
         k.store(of.work, cell, before + change, where)
 
 
-@frozen
-class StreamclusterParameters:
-    """Parameters of streamcluster.
-
-    Attributes:
-        points: points of the stream's one chunk (the suite: 65536).
-        dimensions: of a point (the suite: 256).
-        fewest_centers: centres at the start (the suite's k1: 10).
-        most_centers: no candidate opens beyond them (the suite's k2: 20).
-        candidates: points that are tried as a centre, one a launch (the suite: thousands).
-    """
-
-    points: int = gpu.number(65536)
-    dimensions: int = gpu.number(256)
-    fewest_centers: int = gpu.number(10, 2)
-    most_centers: int = gpu.number(20, "fewest_centers", "points")
-    candidates: int = gpu.number(1000)
-
-
-@gpu.program("streamcluster", StreamclusterParameters)
+@gpu.program("streamcluster")
 def streamcluster(
-    memory: gpu.AddressSpace, parameters: StreamclusterParameters, seed: int
+    memory: gpu.AddressSpace,
+    seed: int,
+    points: int = gpu.number(65536),
+    dimensions: int = gpu.number(256),
+    fewest_centers: int = gpu.number(10, 2),
+    most_centers: int = gpu.number(20, "fewest_centers", "points"),
+    candidates: int = gpu.number(1000),
 ) -> gpu.Launches:
     """The local search of streamcluster: one launch a candidate, then the host decides.
 
@@ -125,36 +112,42 @@ def streamcluster(
     the cost of a centre is what the last of the first centres saved, where the suite searches for
     a cost that leaves k1 to k2 centres; `work_mem`, which the suite allocates for every launch,
     has room for `most_centers` and stays where it is.
+
+    Parameters:
+        points: points of the stream's one chunk (the suite: 65536).
+        dimensions: of a point (the suite: 256).
+        fewest_centers: centres at the start (the suite's k1: 10).
+        most_centers: no candidate opens beyond them (the suite's k2: 20).
+        candidates: points that are tried as a centre, one a launch (the suite: thousands).
     """
-    n = parameters.points
     rng = np.random.default_rng(seed)
-    coordinates = rng.random((parameters.dimensions, n), dtype=np.float32)
-    centers = rng.choice(n, parameters.fewest_centers, replace=False).tolist()
-    candidates = rng.integers(0, n, parameters.candidates).tolist()
-    points = np.zeros(n, dtype=POINT)
-    points["weight"] = 1
-    points["cost"] = np.inf
+    coordinates = rng.random((dimensions, points), dtype=np.float32)
+    centers = rng.choice(points, fewest_centers, replace=False).tolist()
+    tried = rng.integers(0, points, candidates).tolist()
+    state = np.zeros(points, dtype=POINT)
+    state["weight"] = 1
+    state["cost"] = np.inf
     total = np.inf
     for center in centers:
         distance = _distances(coordinates, center)
-        nearer = distance < points["cost"]
-        points["assign"][nearer] = center
-        points["cost"][nearer] = distance[nearer]
-        before, total = total, float(points["cost"].sum(dtype=np.float64))
+        nearer = distance < state["cost"]
+        state["assign"][nearer] = center
+        state["cost"][nearer] = distance[nearer]
+        before, total = total, float(state["cost"].sum(dtype=np.float64))
     price = before - total
-    table = memory.zeros("center_table", n, np.int32)
-    switch = memory.allocate("switch_membership", np.zeros(n, dtype=bool), 1)
-    words = memory.allocate("p", points.view(np.float32))
+    table = memory.zeros("center_table", points, np.int32)
+    switch = memory.allocate("switch_membership", np.zeros(points, dtype=bool), 1)
+    words = memory.allocate("p", state.view(np.float32))
     coord = memory.allocate("coord", coordinates)
-    work = memory.zeros("work_mem", (n + 1) * (parameters.most_centers + 1), np.float32)
+    work = memory.zeros("work_mem", (points + 1) * (most_centers + 1), np.float32)
     assign = words.view(np.int64)
-    of = Stream(words, assign, coord, work, table, switch, n, parameters.dimensions)
-    for x in candidates:
+    of = Stream(words, assign, coord, work, table, switch, points, dimensions)
+    for x in tried:
         table.data[centers] = np.arange(len(centers))
         switch.data[:] = False
         work.data[:] = 0
-        yield compute_cost[n](of, len(centers), x)
-        centers = _decided(of, centers, x, price, parameters.most_centers)
+        yield compute_cost[points](of, len(centers), x)
+        centers = _decided(of, centers, x, price, most_centers)
 
 
 def _decided(of: Stream, centers: list[int], x: int, price: float, most: int) -> list[int]:

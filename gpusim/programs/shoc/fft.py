@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from math import lcm
+
 import numpy as np
-from attrs import frozen
 from numpy.typing import NDArray
 
 from gpusim.programs import writing as gpu
@@ -126,45 +127,33 @@ def check(k: gpu.BlockTracer, work: Numbers, fail: gpu.DeviceArray[np.int8], hal
     k.store(fail, 0, 1, (one != other).any(axis=0))
 
 
-@frozen
-class FftParameters:
-    """Size and length of fft.
+@gpu.program("fft")
+def fft(
+    memory: gpu.AddressSpace,
+    seed: int,
+    transforms: int = gpu.number(
+        256, 2, multiple=lambda transforms: lcm(2, grid_of(transforms).grid[1])
+    ),
+    passes: int = gpu.number(10),
+    forward_only: bool = False,
+) -> gpu.Launches:
+    """Fourier transforms, forward and backward; the first and second half have equal input.
 
-    Attributes:
+    Arrays in the order work, chk (our choice); real and imaginary parts are random in -1..1.
+
+    Parameters:
         transforms: of 512 numbers, 4 KiB each: 2 at least, even (the suite: 1, 8, 96 or 256 MiB);
             beyond 65,535, a multiple of the rows of blocks.
         passes: times that the host goes forward, backward and compares (the suite: 10).
         forward_only: neither backward nor a comparison, as in MGPUSim.
     """
-
-    transforms: int = gpu.number(256, 2)
-    passes: int = gpu.number(10)
-    forward_only: bool = False
-
-    @transforms.validator
-    def _fits(self, _: object, transforms: int) -> None:
-        x, y, _z = grid_of(transforms).grid
-        if transforms % 2 or x * y != transforms:
-            raise ValueError(
-                f"'transforms' must be even, and beyond {MOST_BLOCKS_X} divisible into rows of "
-                f"blocks: {transforms}"
-            )
-
-
-@gpu.program("fft", FftParameters)
-def fft(memory: gpu.AddressSpace, parameters: FftParameters, seed: int) -> gpu.Launches:
-    """Fourier transforms, forward and backward; the first and second half have equal input.
-
-    Arrays in the order work, chk (our choice); real and imaginary parts are random in -1..1.
-    """
-    transforms = parameters.transforms
     floats = np.random.default_rng(seed).random(transforms * POINTS, dtype=np.float32)
     half = (2 * floats - 1).view(np.complex64)
     work = memory.allocate("work", np.concatenate((half, half)))
     fail = memory.zeros("chk", 1, np.int8)
     shape = grid_of(transforms)
-    for _ in range(parameters.passes):
+    for _ in range(passes):
         yield forward[shape](work, inverse=False)
-        if not parameters.forward_only:
+        if not forward_only:
             yield backward[shape](work, inverse=True)
             yield check[grid_of(transforms // 2)](work, fail, half.size)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Generator
 
 import numpy as np
-from attrs import frozen
 
 from gpusim.programs import writing as gpu
 from gpusim.programs.shoc.qtc_growing import (
@@ -214,40 +213,36 @@ def update_clustered(k: gpu.BlockTracer, of: Problem) -> gpu.Steps:
     k.barrier()
 
 
-@frozen
-class QtcParameters:
-    """Parameters of qtc.
+@gpu.program("qtc")
+def qtc(
+    memory: gpu.AddressSpace,
+    seed: int,
+    points: int = gpu.number(4096, 60),
+    threshold: float = gpu.number(1.0, 1e-12),
+    blocks: int = gpu.number(256),
+    seeds: int | None = gpu.number(None),
+    clusters: int | None = gpu.number(None),
+) -> gpu.Launches:
+    """compute_degrees, then a round of four launches for each cluster, until one has one point.
 
-    Attributes:
+    Launch geometry, arrays and the order of accesses follow the public source with the full
+    distance matrix in global memory (the suite's default).  The distance matrix is read by
+    columns: each lane touches another row, 4 points bytes apart.  Registers are our choice.
+
+    Parameters:
         points: their number (the suite, size 1: 4096).
         threshold: largest diameter of a cluster; the points' square is 20 wide (the suite: 1).
         blocks: most thread blocks (the suite: 16 for each of 16 SMs).
         seeds: most seeds that a block tries in a launch; None: all (the suite).
         clusters: clusters that are found, a round of four launches each; None: all (the suite).
     """
-
-    points: int = gpu.number(4096, 60)
-    threshold: float = gpu.number(1.0, 1e-12)
-    blocks: int = gpu.number(256)
-    seeds: int | None = gpu.number(None)
-    clusters: int | None = gpu.number(None)
-
-
-@gpu.program("qtc", QtcParameters)
-def qtc(memory: gpu.AddressSpace, parameters: QtcParameters, seed: int) -> gpu.Launches:
-    """compute_degrees, then a round of four launches for each cluster, until one has one point.
-
-    Launch geometry, arrays and the order of accesses follow the public source with the full
-    distance matrix in global memory (the suite's default).  The distance matrix is read by
-    columns: each lane touches another row, 4 points bytes apart.  Registers are our choice.
-    """
-    n, most_blocks = parameters.points, min(parameters.blocks, parameters.points)
-    of = _place(memory, parameters, most_blocks, np.random.default_rng(seed))
+    n, most_blocks = points, min(blocks, points)
+    of = _place(memory, points, threshold, most_blocks, seed)
     yield compute_degrees[most_blocks, min(THREADS, n)](of)
     ungrouped = n
-    for _ in range(parameters.clusters or n):
+    for _ in range(clusters or n):
         blocks = min(most_blocks, ungrouped)
-        yield try_seeds[blocks, THREADS](of, ungrouped, parameters.seeds)
+        yield try_seeds[blocks, THREADS](of, ungrouped, seeds)
         if blocks > 1:
             yield reduce_cardinalities[1, 1](of, blocks)
         size, winner = of.cardinalities.data[:2].tolist()
@@ -258,17 +253,14 @@ def qtc(memory: gpu.AddressSpace, parameters: QtcParameters, seed: int) -> gpu.L
             return
 
 
-def _place(
-    memory: gpu.AddressSpace, parameters: QtcParameters, blocks: int, rng: np.random.Generator
-) -> Problem:
-    """The arrays, with random points that are in no cluster."""
-    n = parameters.points
-    near = neighbourhood(random_points(n, rng), parameters.threshold)
+def _place(memory: gpu.AddressSpace, n: int, threshold: float, blocks: int, seed: int) -> Problem:
+    """The arrays, with `n` random points that are in no cluster."""
+    near = neighbourhood(random_points(n, np.random.default_rng(seed)), threshold)
     most = near.neighbours.shape[1]
     return Problem(
         n,
         most,
-        parameters.threshold,
+        threshold,
         memory.allocate("distance_matrix", near.distance),
         memory.allocate("indr_mtrx", near.neighbours),
         memory.zeros("degrees", n, np.int32),

@@ -195,8 +195,8 @@ WARPS = [
 ]
 
 REFUSED = [
-    Refused("fft", {"transforms": 65538 * 2 + 2}, message="even, and beyond 65535"),
-    Refused("fft", {"transforms": 7}, message="even"),
+    Refused("fft", {"transforms": 65538 * 2 + 2}, message="multiple of 4"),
+    Refused("fft", {"transforms": 7}, message="multiple of 2"),
     Refused(
         "stencil2d",
         {"rows": 32, "columns": 64, "pitch": 65},
