@@ -29,10 +29,11 @@ from rich.table import Table
 
 from experiments.dram_streams import Figures, Stream, drive
 from gpusim.config.dram import DramConfig
+from gpusim.config.dram_standards.gddr5 import GDDR5
+from gpusim.config.dram_standards.hbm2 import HBM2
 from gpusim.core.errors import UserError
 from gpusim.core.policy import PolicyConfig
 from gpusim.files.units import cycles
-from gpusim.hardware.dram.presets import GDDR5, HBM2
 
 PRESETS = {"gddr5": GDDR5, "hbm2": HBM2}
 

@@ -17,10 +17,14 @@ GPUS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "gh200": ("GH200", "NVIDIA GH200"),
         "pcie": ("H100-PCIe", "H100 PCIe", "NVIDIA H100 PCIe", "H800-PCIe", "H800 PCIe"),
     },
+    "b200": {"": ("B200", "NVIDIA B200")},
+    "l40": {"": ("L40", "NVIDIA L40")},
     "p100": {"": ("P100", "Tesla P100")},
     "k80": {"": ("K80", "Tesla K80")},
     "mi210": {"": ("MI210", "AMD Instinct MI210")},
+    "mi300x": {"": ("MI300X", "AMD Instinct MI300X")},
     "rtx3070": {"": ("RTX3070", "RTX 3070"), "a40": ("A40", "NVIDIA A40")},
+    "rtx4090": {"2235mhz": ("RTX4090", "RTX 4090")},
 }
 """By model and variant (empty: the model itself), with what the names of GPUs begin."""
 

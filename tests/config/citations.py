@@ -4,8 +4,8 @@ import re
 
 SOURCE = re.compile(
     r"(ORCH|COMP|VC|MASK|STAR|Mosaic|MGPUSim|GPGPU-Sim|Ramulator|JEDEC)\b|our choice: .{5,}|"
-    r"(NVIDIA|AMD|Accel-Sim|gem5-gpu|TunneLs|gpu-benches|mt4g)\b|"
-    r"(Abdelkhalik|Allen|Ganguly|Jia|Kandiraju|Karnagel|Kim|Luo|Mazumdar|Pham) \d{4}\b|"
+    r"(NVIDIA|AMD|Accel-Sim|gem5-gpu|TunneLs|gpu-benches|mt4g|AI_kernels|Chips and Cheese)\b|"
+    r"(Abdelkhalik|Allen|Alpay|Ganguly|Jia|Kandiraju|Karnagel|Kim|Luo|Mazumdar|Pham) \d{4}\b|"
     r"(Barr|Jaleel|Khan|Kim|Narasiman|Pratheek|Rogers|Shin) (et al\., )?\w+ \d{4}\b|"
     r"calibrated on .{5,}|"
     r"this level is .*VC Table 1"

@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from gpusim.config.dram_standards.gddr5 import GDDR5
 from gpusim.config.schema import (
     CrossbarConfig,
     GpuConfig,
@@ -22,7 +23,6 @@ from gpusim.core.request import MemoryRequest
 from gpusim.core.streams import IN_TURN, StreamUse
 from gpusim.core.warp_program import INACTIVE, MEMORY_OPS, SIDE_OPS, Buffer, LaneChunk, Launch, Op
 from gpusim.files.units import Bytes, Hertz, cycles
-from gpusim.hardware.dram.presets import GDDR5
 from gpusim.machine import Machine, Tenant
 from gpusim.runs.run import run_machine
 

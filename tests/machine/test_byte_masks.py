@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpusim.config.dram_standards.gddr5 import GDDR5
 from gpusim.core.errors import UserError
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.warp_program import BYTES_SHIFT, COVERED_SHIFT, INACTIVE, LaneChunk, Op
 from gpusim.files.units import Bytes
 from gpusim.hardware.dram.counters import DramCounters
 from gpusim.hardware.dram.mapping import AddressMapping
-from gpusim.hardware.dram.presets import GDDR5
 from gpusim.hardware.dram.sectors import SectorBursts, SectoredQueues
 from gpusim.hardware.dram.waiting import Waiting
 from gpusim.hardware.sm.coalescer import Coalescing, coalesce

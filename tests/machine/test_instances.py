@@ -10,12 +10,12 @@ import attrs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gpusim.config.dram_standards.gddr5 import GDDR5
 from gpusim.config.schema import GpuConfig
 from gpusim.config.translation import WalkConfig
 from gpusim.core.request import Kind
 from gpusim.files.units import cycles
 from gpusim.hardware.dram import Completion
-from gpusim.hardware.dram.presets import GDDR5
 from gpusim.machine import Machine, Tenant, divide
 from gpusim.machine.load import load_model
 from gpusim.runs.run import run_machine

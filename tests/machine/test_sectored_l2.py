@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpusim.config.dram_standards.hbm2 import HBM2
 from gpusim.config.translation import WalkConfig
 from gpusim.files.units import Bytes, Hertz
-from gpusim.hardware.dram.presets import HBM2
 from tests.examples import examples
 from tests.hardware.sm.observed import launch, tenant
 from tests.machine.bench import SMALL, Run, change

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.config.auxiliary import SIDE_CACHES
+from gpusim.config.dram_standards.gddr5 import GDDR5
 from gpusim.config.field_facts import later_keys
 from gpusim.config.paging import PagingConfig
 from gpusim.config.schema import GpuConfig, L1Config, L2Config
@@ -27,7 +28,6 @@ from gpusim.core.metrics import Metric, Ratio, Scope, Total, declare_metrics, pl
 from gpusim.core.tally import Tally
 from gpusim.files.structure import unstructure
 from gpusim.files.units import Bytes, Hertz
-from gpusim.hardware.dram.presets import GDDR5
 from gpusim.results import ApplicationFacts, LaunchFacts, RunData, SummaryValue, WallClock, digest
 from gpusim.results.digest import encode
 from gpusim.runs.writer import ResultWriter

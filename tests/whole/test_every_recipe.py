@@ -31,11 +31,15 @@ FEW = {"sm.count": 4, "dram.channels": 2, "l2.banks": 4, "l2.size": "1MiB"}
 SMALLER: dict[str, dict[str, object]] = {
     "a100": {**FEW, "sm.count": 28, "l2.size": "2MiB"},
     "a100-mig": {"sm.count": 14, "dram.channels": 7, "l2.banks": 14, "l2.size": "1792KiB"},
+    "b200": {**FEW, "sm.count": 40, "l2.size": "2MiB"},
     "h100": {**FEW, "sm.count": 36, "l2.size": "2MiB"},
+    "l40": {**FEW, "l2.size": "2MiB"},
     "mi210": FEW,
+    "mi300x": {**FEW, "sm.count": 304, "l2.banks": 8, "l2.size": "1MiB"},
     "p100": FEW,
     "r9-nano": FEW,
     "rtx3070": FEW,
+    "rtx4090": {**FEW, "l2.size": "1536KiB"},
     "v100": {**FEW, "l2.size": "1536KiB"},
 }
 """Less of the large machines, so that building and writing them takes no time."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from attrs import evolve
 
+from gpusim.config.dram_standards.gddr5 import GDDR5
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.hardware.dram.bank import make_banks
 from gpusim.hardware.dram.bus import CommandBus
@@ -13,7 +14,6 @@ from gpusim.hardware.dram.chooser import Chooser
 from gpusim.hardware.dram.issuer import Issuer
 from gpusim.hardware.dram.mapping import AddressMapping
 from gpusim.hardware.dram.plan import BankPlan
-from gpusim.hardware.dram.presets import GDDR5
 from gpusim.hardware.dram.read_write_queues import ReadWriteQueues
 from gpusim.hardware.dram.refresh import Refresh
 from gpusim.hardware.dram.timing import Timing

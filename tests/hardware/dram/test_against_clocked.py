@@ -8,9 +8,10 @@ from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpusim.config.dram_standards.gddr5 import GDDR5
+from gpusim.config.dram_standards.hbm2 import HBM2
 from gpusim.core.policy import PolicyConfig
 from gpusim.files.units import cycles
-from gpusim.hardware.dram.presets import GDDR5, HBM2
 from tests.examples import examples
 from tests.hardware.dram.clocked import Clocked
 from tests.hardware.dram.driving import Driven

@@ -14,13 +14,14 @@ from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpusim.config.dram_standards.gddr5 import GDDR5
+from gpusim.config.dram_standards.hbm2 import HBM2
 from gpusim.core.engine import Environment
 from gpusim.core.errors import UserError
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.states import State
 from gpusim.files.units import cycles, parse_duration
 from gpusim.hardware.dram import ChannelUse, IdealDramChannel, build_dram
-from gpusim.hardware.dram.presets import GDDR5, HBM2
 from tests.examples import examples
 from tests.hardware.dram.driving import Driven
 

@@ -12,11 +12,11 @@ from typing import Any
 from attrs import evolve
 
 from gpusim.config.dram import DramConfig
+from gpusim.config.dram_standards.gddr5 import GDDR5
 from gpusim.core.engine import Environment, Port
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.states import State
 from gpusim.hardware.dram import AddressMapping, ChannelUse, DramChannel
-from gpusim.hardware.dram.presets import GDDR5
 
 CLOSED, OPEN, NEXT = 43, 23, 3
 ROW = 1 << 15

@@ -13,9 +13,9 @@ from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpusim.config.dram_standards.gddr5 import GDDR5
 from gpusim.core.policy import PolicyConfig
 from gpusim.files.units import cycles
-from gpusim.hardware.dram.presets import GDDR5
 from tests.examples import examples
 from tests.hardware.dram.driving import Driven
 from tests.hardware.dram.test_against_clocked import scattered, streams

@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.config.dram import DramConfig
+from gpusim.config.dram_standards.gddr5 import GDDR5
+from gpusim.config.dram_standards.hbm2 import HBM2
 from gpusim.core.errors import UserError
 from gpusim.files.units import Bytes
 from gpusim.hardware.dram.hashed_mapping import mapping_of
 from gpusim.hardware.dram.mapping import AddressMapping, Place
-from gpusim.hardware.dram.presets import GDDR5, HBM2
 
 TINY = evolve(
     HBM2, row=Bytes(128), burst=Bytes(32), pseudo_channels=2, bank_groups=2, banks=4, rows=8

@@ -7,11 +7,11 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpusim.config.dram_standards.gddr5 import GDDR5
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.files.units import Bytes
 from gpusim.hardware.dram.counters import DramCounters
 from gpusim.hardware.dram.mapping import AddressMapping
-from gpusim.hardware.dram.presets import GDDR5
 from gpusim.hardware.dram.sectors import SectorBursts, SectoredQueues
 from gpusim.hardware.dram.waiting import Waiting
 

@@ -8,11 +8,11 @@ import attrs
 from hypothesis import strategies as st
 
 from gpusim.config.dram import DramConfig
+from gpusim.config.dram_standards.gddr5 import GDDR5
 from gpusim.config.schema import GpuConfig
 from gpusim.config.translation import TlbConfig, WalkCacheConfig, WalkConfig
 from gpusim.core.policy import PolicyConfig
 from gpusim.files.units import Bytes, cycles
-from gpusim.hardware.dram.presets import GDDR5
 from tests.machine.bench import SMALL, change
 
 BASE = 1 << 32

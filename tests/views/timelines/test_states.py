@@ -14,10 +14,10 @@ import attrs
 import pytest
 from attrs import frozen
 
+from gpusim.config.dram_standards.gddr5 import GDDR5
 from gpusim.config.schema import GpuConfig
 from gpusim.config.translation import WalkConfig
 from gpusim.files.units import Hertz, cycles
-from gpusim.hardware.dram.presets import GDDR5
 from gpusim.results import open_result
 from gpusim.views.timelines import Selection, stalls, window_of
 from tests.machine.bench import SMALL, Script, change

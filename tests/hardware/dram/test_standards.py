@@ -9,7 +9,11 @@ import pytest
 from attrs import evolve
 
 from gpusim.config.dram import DramConfig
-from gpusim.hardware.dram.presets import GDDR6, GDDR6X, HBM2, HBM2E, HBM3
+from gpusim.config.dram_standards.gddr6 import GDDR6
+from gpusim.config.dram_standards.gddr6x import GDDR6X
+from gpusim.config.dram_standards.hbm2 import HBM2
+from gpusim.config.dram_standards.hbm2e import HBM2E
+from gpusim.config.dram_standards.hbm3 import HBM3
 from gpusim.hardware.dram.timing import Timing
 from tests.hardware.dram.driving import Driven
 
@@ -45,7 +49,7 @@ def test_peak(part: str, channels: int, gigabytes: float) -> None:
         # the controller, the second clock of an activation, RCDRD, CL, BL
         (HBM2E, 1 + 1 + 23 + 23 + 2, 1 + 23 + 2, 1 + 23 + 23 + 23 + 2),
         # the controller, RCDRD, CL, BL; a conflict pays RP
-        (GDDR6, 1 + 26 + 24 + 2, 1 + 24 + 2, 1 + 26 + 26 + 24 + 2),
+        (GDDR6, 1 + 27 + 24 + 2, 1 + 24 + 2, 1 + 27 + 27 + 24 + 2),
     ],
 )
 def test_idle_latency(part: DramConfig, closed: int, hit: int, conflict: int) -> None:
@@ -56,11 +60,11 @@ def test_idle_latency(part: DramConfig, closed: int, hit: int, conflict: int) ->
 
 
 def test_a_row_streams_at_the_spacing_of_one_bank_group() -> None:
-    """32 columns of HBM2E: ACT 1, 2; RD 25, 31, ..., data 25 after each. GDDR6: RD 27, 30, ..."""
+    """32 columns of HBM2E: ACT 1, 2; RD 25, 31, ..., data 25 after each. GDDR6: RD 28, 32, ..."""
     driven = Driven(HBM2E, [(0, 32 * n, False) for n in range(32)])
     assert max(driven.answered.values()) == 2 + 23 + 31 * 6 + 25
     driven = Driven(GDDR6, [(0, 32 * n, False) for n in range(64)])
-    assert max(driven.answered.values()) == 1 + 26 + 63 * 3 + 26
+    assert max(driven.answered.values()) == 1 + 27 + 63 * 4 + 26
 
 
 @pytest.mark.parametrize("part", [HBM2E, GDDR6])
