@@ -24,6 +24,7 @@ from gpusim.hardware.dram import Completion, DramQueue, FrFcfs, Waiting
 from gpusim.hardware.paging import Eviction, Fault, PagePrefetch, Resident
 from gpusim.hardware.sm.block_scheduler import BlockPlacement, Fits, RoundRobinPlacement
 from gpusim.hardware.sm.schedulers import Schedulable, WarpScheduler
+from gpusim.hardware.sm.sharing import Slice, SmSharing
 from gpusim.hardware.tlb import (
     ArrayOfSets,
     Entry,
@@ -100,7 +101,9 @@ __all__ = [
     "SetKind",
     "Shape",
     "Signals",
+    "Slice",
     "Slot",
+    "SmSharing",
     "Stage",
     "StageProcess",
     "StageSite",

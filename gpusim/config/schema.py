@@ -265,6 +265,7 @@ class GpuConfig:
         name, description, source: what it is, and where its numbers come from.
         clock: core clock, the unit of all cycles.
         block_scheduler: thread-block scheduler policy.
+        sharing: SM sharing policy: which SMs several applications have, how much of each, and when.
         sms_per_tpc, tpcs_per_gpc: grouping of SMs, for TLB scopes.
         tlb: TLB levels by name, from the SM outward.
         stages: stages of translation from the SM outward: names of TLB levels and of tables
@@ -296,6 +297,7 @@ class GpuConfig:
     crossbar: CrossbarConfig = CrossbarConfig()
     memory: MemoryConfig = MemoryConfig()
     block_scheduler: PolicyConfig = policy_of(Slot.BLOCK_SCHEDULER, "round-robin")
+    sharing: PolicyConfig = later(policy_of(Slot.SM_SHARING, "by-sm"))
     sms_per_tpc: int = 1
     tpcs_per_gpc: int = 1
     fbt: FbtConfig | None = None

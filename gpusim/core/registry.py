@@ -23,6 +23,7 @@ class Slot(StrEnum):
     """The places of a machine that a policy can fill."""
 
     BLOCK_SCHEDULER = "block scheduler"
+    SM_SHARING = "SM sharing"
     WARP_SCHEDULER = "warp scheduler"
     TLB_ARRAY = "TLB array"
     TLB_SET = "TLB set"

@@ -49,6 +49,7 @@ def check_policies(config: GpuConfig) -> Iterator[Problem]:
     for key, slot, policy in policies:
         if not interface(slot).arguments:
             yield from _check_made(own, key, slot, policy)
+    yield from _check_made(own, ("sharing",), Slot.SM_SHARING, config.sharing, config.clock)
     frames = config.memory.frames, SOME_FRAMES, 0
     yield from _check_made(own, ("memory", "frames"), Slot.FRAMES, *frames)
     for name, tlb in config.tlb.items():

@@ -22,7 +22,10 @@ from gpusim.hardware.sm.block_scheduler import ApplicationSite, BlockScheduler
 from gpusim.hardware.sm.ledger import Ledger
 from gpusim.hardware.sm.load_store_unit import LoadStoreUnit
 from gpusim.hardware.sm.lsu_interfaces import LsuSite
+from gpusim.hardware.sm.occupancy import Occupancy
+from gpusim.hardware.sm.sharing import SmSharing
 from gpusim.hardware.sm.sm import Sm
+from gpusim.hardware.sm.time_slicer import TimeSlicer
 from gpusim.hardware.sm.untimed.scheduler import Pace, SkippingScheduler
 from gpusim.hardware.walk import FrameAllocator, Memory, PageTable
 from gpusim.machine.auxiliary_caches import build_sides
@@ -57,6 +60,8 @@ class Machine:
         page_table_levels: the levels whose reads go to the L2 cache.
         fbts: forward–backward tables of virtual caches, by application; empty: caches are physical.
         schedulers: one block scheduler a tenant.
+        sharing: decides how they share the SMs.
+        time_slicer: lets them take turns; None: all may place blocks all the time.
         first_runs: by index, the first run of each application that may be started again, or was
             stopped.
         on_interval: see `gpusim.hardware.sm.ledger.Ledger`.
@@ -254,6 +259,11 @@ class Machine:
     def _start_tenants(self) -> None:
         self.schedulers = []
         board = self._board
+        self.sharing: SmSharing = make_policy(
+            Slot.SM_SHARING, self.config.sharing, self.config.clock
+        )
+        self.sharing.attach(board.at(range(self.config.sm.count)))
+        rooms = [Occupancy(self.config.sm) for _ in self.sms]
         for app, tenant in enumerate(self.tenants):
             placement = make_policy(Slot.BLOCK_SCHEDULER, self.config.block_scheduler)
             placement.attach(board.at(tenant.sms))
@@ -263,8 +273,22 @@ class Machine:
             scheduler = self._kind_of_scheduler(self.env, self.config, site, placement)
             if isinstance(scheduler, SkippingScheduler) and self._pace is not None:
                 scheduler.pace = self._pace
-            scheduler.start([self.sms[index] for index in tenant.sms])
+            scheduler.most_threads = self.sharing.threads(tenant.share, self.config.sm.max_threads)
+            scheduler.start(
+                [self.sms[index] for index in tenant.sms], [rooms[index] for index in tenant.sms]
+            )
             self.schedulers.append(scheduler)
+        self._share_sms()
+
+    def _share_sms(self) -> None:
+        """Let schedulers of the same SMs know of each other, and take turns if they have to."""
+        self.time_slicer: TimeSlicer | None = None
+        if not self.sharing.shares_sms():
+            return
+        for scheduler in self.schedulers:
+            scheduler.neighbours = [one for one in self.schedulers if one is not scheduler]
+        if self.sharing.next_slice(-1, [0]) is not None:
+            self.time_slicer = TimeSlicer(self.env, self.sharing, self.schedulers)
 
     def _number_warps(self, count: int) -> int:
         first = self._warps
@@ -367,6 +391,8 @@ class Machine:
     def components(self) -> Iterator[Component]:
         """All parts, from the SMs to DRAM."""
         yield from self.schedulers
+        if self.time_slicer is not None:
+            yield self.time_slicer
         yield from self.sms
         for stages in self.stages:
             yield from stages
@@ -402,6 +428,8 @@ class Machine:
         for system in self.systems:
             if system.bypass is not None:
                 yield "l2.bypass", system.bypass
+        if self.time_slicer is None:
+            yield "sharing", self.sharing
         yield from (("memory.frames", frames) for frames in self.frames)
 
     def in_flight(self) -> int:

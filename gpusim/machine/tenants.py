@@ -22,6 +22,7 @@ class Tenant:
             run once; None: it runs only once.
         instance: slices of its MIG instance, whose SMs are `sms`; None: it has the memory system
             together with all others.
+        share: what its workload says of its part of the SMs; None: nothing.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Tenant:
     sms: Sequence[int]
     restart: Callable[[], Application] | None = None
     instance: int | None = None
+    share: float | None = None
 
 
 @frozen

@@ -154,12 +154,21 @@ class Run:
         """The machine, ready to skip what its pace says."""
         machine = Machine(self.model.config, self.tenants, self.workload.seed, pace)
         if pace is not None:
+            self._check_skipping(machine)
             prepare_warming(machine)
         if isinstance(pace, MeasuringPace):
             pace.machine = machine
         if isinstance(pace, Replay):
             pace.prepare(machine)
         return machine
+
+    def _check_skipping(self, machine: Machine) -> None:
+        """Refuse what cannot be skipped: parts of applications that share SMs."""
+        if len(self.tenants) > 1 and machine.sharing.shares_sms():
+            raise UserError(
+                "--skip, --sample and --from are of applications with SMs of their own: not with "
+                f"sharing = {self.model.config.sharing.policy!r}"
+            )
 
     def _start_onlookers(self, machine: Machine, lines: RunLog | None) -> None:
         """Start what happens beside the programs: events of pages, reports, processes of users."""

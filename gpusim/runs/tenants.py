@@ -7,8 +7,9 @@ from itertools import accumulate, pairwise
 
 from gpusim.config.load import LoadedModel
 from gpusim.core.errors import UserError, own_modules
-from gpusim.core.registry import find_policy
+from gpusim.core.registry import Slot, find_policy, make_policy
 from gpusim.core.warp_program import Application
+from gpusim.hardware.sm.sharing import SmSharing
 from gpusim.machine import Machine, Tenant
 from gpusim.machine.check_policies import policies_of
 from gpusim.programs.program_function import FunctionProgram
@@ -20,11 +21,14 @@ from gpusim.workloads.workload import Workload
 
 
 def assign_sms(model: LoadedModel, workload: Workload) -> list[Tenant]:
-    """The applications of a workload on disjoint SMs.
+    """The applications of a workload on SMs of their own, or on all, as the model shares them.
 
     Raises:
-        UserError: there are too few SMs.
+        UserError: there are too few SMs, or instances that do not share any.
     """
+    sharing: SmSharing = make_policy(Slot.SM_SHARING, model.config.sharing, model.config.clock)
+    if sharing.shares_sms():
+        return _on_all_sms(model, workload)
     tenants = []
     first = 0
     for spec, count in zip(workload.applications, sm_counts(model, workload), strict=True):
@@ -37,8 +41,25 @@ def assign_sms(model: LoadedModel, workload: Workload) -> list[Tenant]:
         application, again = _start(model, spec)
         restart = again if workload.relaunch and len(workload.applications) > 1 else None
         sms = range(first, first + count)
-        tenants.append(Tenant(spec.name, application, sms, restart, spec.instance))
+        tenants.append(Tenant(spec.name, application, sms, restart, spec.instance, spec.share))
         first += count
+    return tenants
+
+
+def _on_all_sms(model: LoadedModel, workload: Workload) -> list[Tenant]:
+    """The applications of a workload, each on all SMs."""
+    specs = workload.applications
+    if any(spec.instance is not None for spec in specs):
+        raise UserError(
+            f"workload {workload.name!r} has MIG instances, each with SMs of its own: not with "
+            f"sharing = {model.config.sharing.policy!r}"
+        )
+    sms = range(model.config.sm.count)
+    tenants = []
+    for spec in specs:
+        application, again = _start(model, spec)
+        restart = again if workload.relaunch and len(specs) > 1 else None
+        tenants.append(Tenant(spec.name, application, sms, restart, None, spec.share))
     return tenants
 
 

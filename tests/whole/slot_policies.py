@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 from gpusim.core.registry import Slot
+from gpusim.files.units import Hertz
 from gpusim.plugin import (
     BlockPlacement,
     CacheBypass,
@@ -32,6 +33,7 @@ from gpusim.plugin import (
     SetAssociativeArray,
     SetKind,
     Signals,
+    SmSharing,
     StageProcess,
     StageSite,
     TlbArray,
@@ -69,6 +71,16 @@ class Placement(BlockPlacement):
                 self.next = (index + 1) % count
                 return index
         return None
+
+
+class Sharing(SmSharing):
+    """SMs are dealt out."""
+
+    def __init__(self, clock: Hertz, *, level: int = 0) -> None:
+        super().__init__(clock)
+        self.level = level
+
+    attach = listen
 
 
 class Oldest(WarpScheduler):
@@ -406,6 +418,7 @@ class Inherited(SetAssociativeArray):
 
 LIKE: dict[str, tuple[Slot, str, str]] = {
     "Placement": (Slot.BLOCK_SCHEDULER, "block_scheduler", "round-robin"),
+    "Sharing": (Slot.SM_SHARING, "sharing", "by-sm"),
     "GreedyOldest": (Slot.WARP_SCHEDULER, "sm.scheduler", "gto"),
     "Array": (Slot.TLB_ARRAY, "tlb.L2.array", "set-associative"),
     "Sets": (Slot.TLB_SET, "tlb.L2.sets", "plain"),

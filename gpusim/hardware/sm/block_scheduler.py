@@ -10,7 +10,7 @@ from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import GpuConfig
 from gpusim.core.component import Component
-from gpusim.core.engine import NEVER, EventLoop, Port, Probe
+from gpusim.core.engine import NEVER, EventLoop, Port, Probe, Wake
 from gpusim.core.errors import UserError
 from gpusim.core.policy import Policy
 from gpusim.core.registry import Slot, open_slot, register_policy
@@ -167,6 +167,10 @@ class BlockScheduler(Component):
     Attributes:
         on_work_begin: a launch of the first run, before its first block is placed.
         on_end: a launch of the first run that is over; of a run that is cut short, the last one.
+        may_place: whether its blocks may be placed now; else they wait for its time slice.
+        on_change: is woken when it has blocks to place, or none in residence; None: nothing is.
+        neighbours: schedulers that place blocks on the same SMs, and are woken when there is room.
+        most_threads: of each SM, that its blocks may take together.
     """
 
     path = "blocks"
@@ -187,6 +191,10 @@ class BlockScheduler(Component):
         self.finished_at = -1
         self.on_work_begin: Probe[[LaunchRecord]] = Probe()
         self.on_end: Probe[[LaunchRecord]] = Probe()
+        self.may_place = True
+        self.on_change: Wake | None = None
+        self.neighbours: list[BlockScheduler] = []
+        self.most_threads = config.sm.max_threads
         self._config = config.sm
         self._placement = placement
         self._first_warp = site.first_warp
@@ -200,17 +208,22 @@ class BlockScheduler(Component):
         self._resident: dict[Block, Running] = {}
         self._sms: Sequence[Sm] = ()
         self._rooms: list[Occupancy] = []
+        self._threads: list[int] = []
+        """By SM, what its blocks take."""
 
-    def start(self, sms: Sequence[Sm]) -> None:
-        """Begin on these SMs."""
+    def start(self, sms: Sequence[Sm], rooms: list[Occupancy]) -> None:
+        """Begin on these SMs, of which `rooms` are free, perhaps for others, too."""
         self._sms = sms
-        self._rooms = [Occupancy(self._config) for _ in sms]
+        self._rooms = rooms
+        self._threads = [0] * len(sms)
         self.process = self.env.start(self._run())
         self.ended.connect(self.process)
 
     def stop(self) -> None:
         """Place no more blocks: what is in residence ends, the rest is not run."""
         self._stopped = True
+        if self.neighbours:
+            self.process.wake.now()
 
     def end_first_run(self) -> None:
         """The first run ends in this cycle for `records` and `finished_at`; it is still going."""
@@ -246,10 +259,22 @@ class BlockScheduler(Component):
         while True:
             self._take_ended()
             self._end_and_begin(queue)
+            if self.on_change is not None:
+                self.on_change.now()
             if queue.is_over():
                 return
             self._place_blocks()
             yield self._pause()
+
+    def has_work(self) -> bool:
+        """Whether it has blocks to place, or in residence."""
+        if self._resident:
+            return True
+        return any(one.works and one.next < one.launch.blocks for one in self._running)
+
+    def resident_blocks(self) -> int:
+        """Blocks that have a place, or stores that are not answered."""
+        return len(self._resident)
 
     def _end_and_begin(self, queue: LaunchQueue) -> None:
         """End launches of which all blocks have ended, and begin those that waited for them."""
@@ -321,6 +346,8 @@ class BlockScheduler(Component):
 
     def _place_blocks(self) -> None:
         """Place blocks of the first launch that has some left, then of the next one."""
+        if not self.may_place:
+            return
         now = self.env._now
         for one in self._running:
             if not one.works:
@@ -339,7 +366,7 @@ class BlockScheduler(Component):
         for one in self._running:
             if not one.works:
                 cycle = min(cycle, one.record.work_begin)
-            elif one.next < one.launch.blocks and now < self._rate.due:
+            elif one.next < one.launch.blocks and now < self._rate.due and self.may_place:
                 cycle = min(cycle, self._rate.due)
         return None if cycle == NEVER else cycle - now
 
@@ -351,15 +378,21 @@ class BlockScheduler(Component):
         """Place the next block of a launch on the SM that the placement picks, if there is one."""
         launch = one.launch
         chosen = self._placement.pick(
-            launch, one.next, len(self._sms), lambda sm: self._rooms[sm].fits(launch)
+            launch, one.next, len(self._sms), lambda sm: self._fits(launch, sm)
         )
         if chosen is not None:
             self._put(one, chosen)
         return chosen is not None
 
+    def _fits(self, launch: Launch, sm: int) -> bool:
+        """Whether an SM has room for a block, and the application may take it."""
+        threads = self._threads[sm] + launch.threads_per_block
+        return threads <= self.most_threads and self._rooms[sm].fits(launch)
+
     def _put(self, one: Running, chosen: int) -> None:
         """Place the next block of a launch on an SM on which it fits."""
         block_slot, warp_slots = self._rooms[chosen].take(one.launch)
+        self._threads[chosen] += one.launch.threads_per_block
         count = len(warp_slots)
         first = self._first_warp(count)
         self.warps_launched += count
@@ -379,6 +412,9 @@ class BlockScheduler(Component):
         if block.placed:
             block.placed = False
             self._rooms[block.sm].give_back(block.launch, block.slot, block.warp_slots)
+            self._threads[block.sm] -= block.launch.threads_per_block
+            for other in self.neighbours:
+                other.process.wake.now()
         if not block.posted and not block.over:
             block.over = True
             self._resident.pop(block).resident -= 1
@@ -390,6 +426,12 @@ class BlockScheduler(Component):
             UserError: none.
         """
         blocks = blocks_per_sm(self._config, launch)
+        if blocks and launch.threads_per_block > self.most_threads:
+            raise UserError(
+                f"a block of kernel {launch.name!r} has {launch.threads_per_block} threads, and "
+                f"{self.application.name!r} may take {self.most_threads} of those of an SM: raise "
+                "its share, or sharing.active_thread_percentage"
+            )
         if not blocks:
             raise UserError(
                 f"a block of kernel {launch.name!r} does not fit on an SM: it needs "

@@ -15,6 +15,7 @@ from mypy_extensions import mypyc_attr
 from gpusim.core.streams import DEFAULT_STREAM, stream_use
 from gpusim.core.warp_program import Application, LaneChunk, Launch, Segment
 from gpusim.hardware.sm.block_scheduler import BlockScheduler, LaunchRecord, Running
+from gpusim.hardware.sm.occupancy import Occupancy
 from gpusim.hardware.sm.sm import Sm
 from gpusim.hardware.sm.start_rate import StartRate
 from gpusim.hardware.sm.untimed.accesses import Ints, Touched, touched_in
@@ -112,10 +113,10 @@ class SkippingScheduler(BlockScheduler):
         """Warp instructions that have been skipped or issued."""
         return self.passed + (self._issued if self._rest is None else self.issued())
 
-    def start(self, sms: Sequence[Sm]) -> None:
+    def start(self, sms: Sequence[Sm], rooms: list[Occupancy]) -> None:
         self._turns = {}
         self._held = [Beside() for _ in sms]
-        super().start(sms)
+        super().start(sms, rooms)
 
     def issued(self) -> int:
         """Warp instructions that have been issued."""
