@@ -3,6 +3,7 @@
 ``gpusim study hardware --model v100 [--reference FOLDER] [--out FOLDER] [--tests NAMES]``
 ``gpusim study hardware --model v100 --points FOLDER`` draws what was measured before
 ``gpusim study hardware --programs --reference FOLDER``
+``gpusim study hardware --kernels --reference docs/tables/h100``
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from experiments.hardware.measure import (
 from experiments.hardware.pictures import draw
 from experiments.hardware.plateaus import wanted
 from experiments.hardware.programs import MODEL, PROGRAMS, beside_hardware, run_program
+from experiments.hardware.real_kernels import KERNELS, beside_measured, run_kernel
 from experiments.hardware.reference import Measured, read_curves
 from experiments.hardware.stride_curves import POINTWISE, WORDS, read_stride_curves
 from experiments.hardware.tlb_steps import TlbStep, read_tlb_steps
@@ -141,6 +143,23 @@ def programs(names: list[str], reference: Path, out: Path, jobs: int) -> None:
     _print(table, f"{MODEL}: cycles of programs, simulated / hardware")
 
 
+def kernels(names: list[str], reference: Path, out: Path, jobs: int) -> None:
+    """Run real kernels, and print them beside the measured ones."""
+    for name in names:
+        if name not in KERNELS:
+            allowed = ", ".join(KERNELS)
+            raise UserError(f"--kernels {name}{nearest(name, KERNELS)}; allowed: {allowed}")
+    chosen = [(name, n) for name in names or KERNELS for n in KERNELS[name][1]]
+    beside_measured({}, reference)
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        futures = [pool.submit(run_kernel, *one) for one in chosen]
+        done = track(futures, f"{len(chosen)} kernels", console=Console(stderr=True))
+        ran = {one: future.result() for one, future in zip(chosen, done, strict=True)}
+    table = beside_measured(ran, reference)
+    table.to_csv(out / "kernels.csv", index=False)
+    _print(table, "h100: cycles of kernels without their launch, simulated and of an H100")
+
+
 def show(held: Held) -> None:
     """Print the comparison, or our points if there is nothing to compare with."""
     compared = held.table()
@@ -188,6 +207,12 @@ def main() -> None:
         help=f"run whole programs on {MODEL} instead: these, or all",
     )
     parser.add_argument(
+        "--kernels",
+        nargs="*",
+        metavar="KERNEL",
+        help="run real kernels on h100 instead: these, or all",
+    )
+    parser.add_argument(
         "--points",
         type=Path,
         metavar="FOLDER",
@@ -201,12 +226,16 @@ def main() -> None:
             f"there is no test {unknown[0]!r}{nearest(unknown[0], TESTS)}; "
             f"allowed: {', '.join(TESTS)}"
         )
-    if arguments.programs is not None and arguments.reference is None:
-        parser.error("--programs needs --reference")
+    for option in ("programs", "kernels"):
+        if getattr(arguments, option) is not None and arguments.reference is None:
+            parser.error(f"--{option} needs --reference")
     arguments.out.mkdir(parents=True, exist_ok=True)
     try:
         if arguments.programs is not None:
             programs(arguments.programs, arguments.reference, arguments.out, arguments.jobs)
+            return
+        if arguments.kernels is not None:
+            kernels(arguments.kernels, arguments.reference, arguments.out, arguments.jobs)
             return
         for model in arguments.model or GPUS:
             if arguments.points is None:

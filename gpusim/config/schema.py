@@ -244,7 +244,7 @@ class L2Config:
     mshr_merge: int = 64
     mshr_grain: str = later(choice_of("line", "sector"))
     queue: int = 16
-    atomic_interval: int | None = None
+    atomic_interval: float | None = None
     writes: str = later(choice_of("back", "through"))
     page_table_reads: str = later(choice_of("first", "in-order"))
     bypass: PolicyConfig = policy_of(Slot.CACHE_BYPASS, "never")

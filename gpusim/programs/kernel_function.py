@@ -12,7 +12,7 @@ from attrs import define, evolve, frozen
 
 from gpusim.core.errors import UserError, nearest
 from gpusim.core.streams import IN_TURN, StreamUse
-from gpusim.core.warp_program import LaneChunk
+from gpusim.core.warp_program import Asked, LaneChunk
 from gpusim.programs.kernel import traced
 from gpusim.programs.launch_streams import made_use
 from gpusim.programs.tracer import BlockTracer, Dim3, Shape, StepTracer
@@ -83,6 +83,10 @@ class KernelLaunch:
     def run_block(self, block: int, warp_size: int) -> Iterator[LaneChunk]:
         """Execute thread block `block`; yields its chunks in order, all warps together."""
         return traced(self.body, BlockTracer(self.shape, block, warp_size))
+
+    def run_block_beside(self, block: int, warp_size: int, asked: Asked) -> Iterator[LaneChunk]:
+        """The same with what arithmetic and shared memory cost on a machine that asks for it."""
+        return traced(self.body, BlockTracer(self.shape, block, warp_size, asked))
 
     def run_in_step(self, blocks: Sequence[int], warp_size: int) -> Iterator[LaneChunk] | None:
         """Execute thread blocks in step if the body can be executed so."""

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusim.core.warp_program import LaneChunk, Op
+from gpusim.core.warp_program import NOTHING_ASKED, Asked, LaneChunk, Op, Unit
 from gpusim.programs.device import DeviceArray, Scalar
 from gpusim.programs.lane_record import Index, LaneRecord, Lanes, Mask, taking_part
 
@@ -27,6 +27,10 @@ _REDUCE: Final = int(Op.REDUCE)
 _SHARED: Final = int(Op.SHARED)
 _BARRIER: Final = int(Op.BARRIER)
 _WAIT: Final = int(Op.WAIT)
+_SHARED_LOAD: Final = int(Op.SHARED_LOAD)
+_SHARED_STORE: Final = int(Op.SHARED_STORE)
+_UNITS: Final = int(Op.UNITS)
+_DELAY: Final = int(Op.DELAY)
 
 LANES_PER_CHUNK = 1 << 15
 """Lane addresses after which a block hands over what it has recorded."""
@@ -104,6 +108,7 @@ class BlockTracer:
     """
 
     __slots__ = (
+        "_asked",
         "_record",
         "blocks",
         "bx",
@@ -124,8 +129,11 @@ class BlockTracer:
     by: Any
     bz: Any
 
-    def __init__(self, shape: Shape, block: int, warp_size: int) -> None:
+    def __init__(
+        self, shape: Shape, block: int, warp_size: int, asked: Asked = NOTHING_ASKED
+    ) -> None:
         self.blocks, self.which = 1, 0
+        self._asked = asked
         self._place(shape, _in_grid(shape, block), _threads(shape.block), warp_size)
 
     def _place(
@@ -261,11 +269,56 @@ class BlockTracer:
         """Arithmetic: a number of instructions that touch no memory."""
         self._record.add(_COMPUTE, instructions, taking_part(where))
 
+    def arithmetic(
+        self, unit: Unit, instructions: int, chain: int = 0, where: Mask | None = None
+    ) -> None:
+        """Arithmetic of one functional unit, and the wait for its results.
+
+        On a machine without `sm.arithmetic` it is `compute`.
+
+        Args:
+            unit: that executes the instructions.
+            instructions: how many.
+            chain: of them, one after the other, as each needs the result of the one before; the
+                last result is waited for.  0: none is.
+            where: the threads that take part; None: all.
+        """
+        who, asked = taking_part(where), self._asked
+        self._record.add(_COMPUTE, instructions, who)
+        if not asked.latency:
+            return
+        busy = max(instructions * asked.interval[unit], instructions)
+        delay = chain * asked.latency[unit] - busy
+        if busy > instructions:
+            self._record.add(_UNITS, busy - instructions, who)
+        if delay > 0:
+            self._record.add(_DELAY, delay, who)
+
     def shared(self, passes: int, where: Mask | None = None, times: int = 1) -> None:
-        """`times` shared-memory accesses, each of `passes` conflict-free passes, 1 at best."""
+        """`times` shared-memory accesses, each of `passes` conflict-free passes, 1 at best.
+
+        The warp waits for each, or for the last of several; `shared_load` and `shared_store` do
+        not.
+        """
+        self._share(_SHARED, passes, where, times)
+
+    def shared_load(self, passes: int, where: Mask | None = None, times: int = 1) -> None:
+        """`times` loads from shared memory, whose values arrive at the next `wait`, as of `load`.
+
+        On a machine that does not follow them (`sm.shared_loads`) it is `shared`.
+        """
+        follows = _SHARED_LOAD in self._asked
+        self._share(_SHARED_LOAD if follows else _SHARED, passes, where, times)
+
+    def shared_store(self, passes: int, where: Mask | None = None, times: int = 1) -> None:
+        """`times` stores to shared memory, which are not waited for; else as `shared_load`."""
+        follows = _SHARED_STORE in self._asked
+        self._share(_SHARED_STORE if follows else _SHARED, passes, where, times)
+
+    def _share(self, op: int, passes: int, where: Mask | None, times: int) -> None:
         who = taking_part(where)
         for _ in range(times):
-            self._record.add(_SHARED, passes, who)
+            self._record.add(op, passes, who)
 
     def barrier(self, where: Mask | None = None) -> None:
         """Wait for all warps of the block; of blocks in step: of each that is in `where`."""
@@ -309,6 +362,7 @@ class StepTracer(BlockTracer):
         threads = _threads_in_step(shape.block, len(blocks))
         own = len(threads[0]) // len(blocks)
         self.blocks, self.which = len(blocks), np.repeat(np.arange(len(blocks)), own)
+        self._asked = NOTHING_ASKED
         x, y, z = (np.repeat(one, own) for one in _in_grid(shape, np.array(blocks)))
         self._place(shape, (x, y, z), threads, warp_size)
 

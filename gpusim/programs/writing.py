@@ -6,7 +6,7 @@ The suites write ``from gpusim.programs import writing as gpu``.
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from gpusim.core.warp_program import Launch
+from gpusim.core.warp_program import Launch, Unit
 from gpusim.programs.catalog import program
 from gpusim.programs.device import (
     AddressSpace,
@@ -64,6 +64,7 @@ __all__ = [
     "Program",
     "Shape",
     "Steps",
+    "Unit",
     "Vectors",
     "Words",
     "choice",

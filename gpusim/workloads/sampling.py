@@ -8,7 +8,14 @@ import numpy as np
 from attrs import define
 
 from gpusim.core.streams import StreamUse, stream_use
-from gpusim.core.warp_program import Buffer, LaneChunk, Launch, execute_in_step
+from gpusim.core.warp_program import (
+    Asked,
+    Buffer,
+    LaneChunk,
+    Launch,
+    execute_block,
+    execute_in_step,
+)
 from gpusim.programs.device import AddressSpace
 from gpusim.programs.kernel import Program
 
@@ -76,6 +83,10 @@ class SampledLaunch:
     def run_block(self, block: int, warp_size: int) -> Iterator[LaneChunk]:
         """Execute the `block`-th of the chosen blocks."""
         return self.launch.run_block(self.chosen[block], warp_size)
+
+    def run_block_beside(self, block: int, warp_size: int, asked: Asked) -> Iterator[LaneChunk]:
+        """The same with what is asked for, as far as the launch knows it."""
+        return execute_block(self.launch, self.chosen[block], warp_size, asked)
 
     def run_in_step(self, blocks: Sequence[int], warp_size: int) -> Iterator[LaneChunk] | None:
         """Execute some of the chosen blocks in step, if the launch knows how."""

@@ -34,3 +34,9 @@ def test_a_bank_is_busy_while_lanes_take_turns(
 def test_loads_do_not_take_turns() -> None:
     script = [("load", *[0] * 32), ("wait",)]
     assert Run(TURNS, script).cycles == Run(SMALL, script).cycles
+
+
+def test_turns_may_take_a_part_of_a_cycle() -> None:
+    script = [("load", 0), ("wait",), ALL_ON_ONE, ("load", 512), ("wait",)]
+    part = Run(change(SMALL, l2={"atomic_interval": 1.45}), script)
+    assert part.count("l2", "atomic_cycles") == round(1.45 * 32) - 1

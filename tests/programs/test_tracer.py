@@ -9,7 +9,7 @@ from attrs import define
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.core.warp_program import INACTIVE, LaneChunk, Op
+from gpusim.core.warp_program import INACTIVE, Asked, LaneChunk, Op, Unit
 from gpusim.programs.catalog import program_of
 from gpusim.programs.device import AddressSpace, DeviceArray
 from gpusim.programs.graphs.co_papers import CoPapers
@@ -249,3 +249,53 @@ def test_reduce_max_raises_cells() -> None:
     chunk = k.take()
     assert chunk is not None
     assert chunk.kind.tolist() == [Op.REDUCE]
+
+
+ALL_ASKED = Asked(
+    frozenset({Op.UNITS, Op.DELAY, Op.SHARED_LOAD, Op.SHARED_STORE}),
+    latency=(4, 4, 8, 17, 24),
+    interval=(2, 1, 2, 8, 6),
+)
+
+
+def asked(warp_size: int = 32) -> BlockTracer:
+    return BlockTracer(Shape((1, 1, 1), (32, 1, 1)), 0, warp_size, ALL_ASKED)
+
+
+def operations(k: BlockTracer) -> list[tuple[int, int]]:
+    chunk = take(k)
+    return list(zip(chunk.kind.tolist(), chunk.arg.tolist(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("unit", "instructions", "chain", "beside"),
+    [
+        (Unit.FP32, 8, 0, []),
+        (Unit.FP32, 8, 8, [(Op.DELAY, 24)]),
+        (Unit.INTEGER, 6, 1, [(Op.UNITS, 6)]),
+        (Unit.SPECIAL, 1, 1, [(Op.UNITS, 7), (Op.DELAY, 9)]),
+    ],
+)
+def test_arithmetic_takes_its_unit_and_the_chain_of_its_results(
+    unit: Unit, instructions: int, chain: int, beside: list[tuple[int, int]]
+) -> None:
+    k = asked()
+    k.arithmetic(unit, instructions, chain)
+    assert operations(k) == [(Op.COMPUTE, instructions), *beside]
+
+
+def test_a_machine_that_follows_no_units_sees_instructions_and_accesses() -> None:
+    k = tracer((32, 1, 1))
+    k.arithmetic(Unit.FP64, 3, 3)
+    k.shared_load(2)
+    k.shared_store(1, times=2)
+    shared = [(Op.SHARED, 2), (Op.SHARED, 1), (Op.SHARED, 1)]
+    assert operations(k) == [(Op.COMPUTE, 3), *shared]
+
+
+def test_shared_loads_and_stores_are_followed_where_that_is_asked_for() -> None:
+    k = asked()
+    k.shared_load(2)
+    k.shared_store(1)
+    k.shared(4)
+    assert operations(k) == [(Op.SHARED_LOAD, 2), (Op.SHARED_STORE, 1), (Op.SHARED, 4)]

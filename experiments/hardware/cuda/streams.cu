@@ -35,6 +35,14 @@ __global__ void __launch_bounds__(1024) long_pieces(const double* a, size_t mask
     if (sum == 123.456) *out = sum;
 }
 
+// All blocks read the same bytes in the same order, once.
+__global__ void __launch_bounds__(1024) same_cold(const double* a, int count, double* out) {
+    double sum = 0;
+#pragma unroll 4
+    for (int i = threadIdx.x; i < count; i += 1024) sum += __ldcg(a + i);
+    if (sum == 123.456) *out = sum;
+}
+
 // An element a thread, of arrays that wrap round.
 enum Operation { READ, WRITE, SCALE, TRIAD };
 template <int OPERATION>
@@ -99,6 +107,18 @@ int main() {
             auto runs = rate(blocks * 8 * 524288.0, [&] { long_pieces<<<blocks, 1024>>>(a, mask, 8, out); },
                              [&] { long_pieces<<<blocks, 1024>>>(a, mask, 40, out); }, blocks * 40 * 524288.0);
             figure("by SMs, of " + std::to_string(mib) + " MiB", "read", blocks, runs, "GB/s");
+        }
+    }
+    // Cold bytes that x SMs ask for at once: requests of one line that meet at the L2 cache while it is on its way.
+    for (int kib : {1024, 4096, 16384}) {
+        for (int blocks : {1, 2, 4, 8, 16, 33, 66, 132}) {
+            std::vector<double> runs;
+            for (int run = 0; run < 6; ++run) {
+                pieces<<<1024, 1024>>>(b, most / 8 - 1, out);  // 512 MiB of another array, so that nothing of this one stays
+                double ms = milliseconds([&] { same_cold<<<blocks, 1024>>>(a, kib * 128, out); });
+                if (run) runs.push_back(ms * 1e3 * 1980);
+            }
+            figure("the same cold bytes for all", std::to_string(kib) + " KiB by x SMs", blocks, runs, "cycles between events");
         }
     }
 }

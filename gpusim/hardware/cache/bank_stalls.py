@@ -26,8 +26,6 @@ class BankStalls:
 
     def begin(self, cause: int, now: int) -> None:
         """From `now` on, the bank waits."""
-        if self.cause:
-            self.end(now)
         self.cause = cause
         self._since = now
 

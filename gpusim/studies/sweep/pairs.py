@@ -42,12 +42,10 @@ class Machines:
 
     Args:
         model: name, or path.
-        under: recipes that are laid below all variants.
     """
 
-    def __init__(self, model: str, under: Sequence[str] = ()) -> None:
+    def __init__(self, model: str) -> None:
         self._model = model
-        self._under = under
         self._plain = self._values()
         self._known: dict[str, dict[str, str]] = {}
 
@@ -79,7 +77,7 @@ class Machines:
         return self._known[variant]
 
     def _values(self, *names: str) -> dict[str, str]:
-        found = load_model(self._model, [*self._under, *names])
+        found = load_model(self._model, names)
         return {one.key: as_text(one.value) for one in found.values}
 
 

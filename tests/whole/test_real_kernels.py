@@ -1,0 +1,63 @@
+"""Kernels that were measured on an H100 do on the model what the hardware counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from experiments.hardware.kernels import inputs
+from experiments.hardware.real_kernels import KERNELS, beside_measured, run_kernel
+from gpusim.core.errors import UserError
+
+TABLES = Path(__file__).parents[2] / "docs" / "tables" / "h100"
+
+
+@pytest.mark.parametrize(("kernel", "n"), [("empty", 132), ("vector_add", 64 << 10)])
+def test_a_kernel_does_what_was_counted(kernel: str, n: int) -> None:
+    ran = run_kernel(kernel, n)
+    row = beside_measured({(kernel, n): ran}, TABLES).iloc[0]
+    assert row["instructions"] == pytest.approx(1, abs=0.02)
+    if kernel != "empty":
+        assert row["DRAM bytes"] == pytest.approx(1, abs=0.02)
+
+
+def test_an_empty_kernel_takes_the_launch_that_was_measured() -> None:
+    table = pd.read_csv(TABLES / "kernels_other_cards.csv").set_index(["kernel", "size"])
+    measured = table.loc[("empty", 1)]
+    assert run_kernel("empty", 1).cycles == pytest.approx(measured["cycles_first_card"], abs=5)
+
+
+def test_every_kernel_of_the_table_was_measured() -> None:
+    table = pd.read_csv(TABLES / "kernels.csv").set_index(["kernel", "size"]).index
+    assert all((name, n) in table for name, (_, sizes) in KERNELS.items() for n in sizes)
+
+
+@pytest.mark.parametrize(
+    ("make", "entries"),
+    [(inputs.banded, 1048576), (inputs.power_law, 1500000), (inputs.random_graph, 524288)],
+)
+def test_inputs_are_sparse_matrices(make: Callable[[int], inputs.Csr], entries: int) -> None:
+    n = 1 << 16
+    csr = make(n)
+    assert csr.row[-1] == len(csr.column)
+    assert len(csr.column) == pytest.approx(entries, rel=0.1)
+    assert 0 <= csr.column.min() <= csr.column.max() < n
+
+
+def test_levels_are_those_of_a_search() -> None:
+    graph = inputs.random_graph(1 << 12)
+    found = inputs.levels(graph, 3)
+    assert found[0] == 0
+    assert found.max() == 3
+    for vertex in np.flatnonzero(found == 3):
+        (sources,) = np.nonzero(graph.column == vertex)
+        assert 2 in found[sources // 8]
+
+
+def test_a_folder_without_the_table_is_said_to_be_one(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no such file"):
+        beside_measured({}, tmp_path)
