@@ -20,7 +20,19 @@ from experiments.marked import tell
 from gpusim.results.result import Result
 from gpusim.workloads.workload import Workload
 
-PRODUCTS = ("v100", "a100", "h100", "rtx3070", "p100", "k80", "mi210")
+PRODUCTS = (
+    "v100",
+    "a100",
+    "h100",
+    "b200",
+    "rtx3070",
+    "rtx4090",
+    "l40",
+    "p100",
+    "k80",
+    "mi210",
+    "mi300x",
+)
 BASE, PAGE, ARRAY = 1 << 32, 4096, 1 << 28
 LANES = 32
 PAGES = 1 << 16
