@@ -40,6 +40,12 @@ def rounds(first: Any, stop: Any, step: int) -> Iterator[tuple[Any, Mask | None]
         yield first + step * number, None if number < fewest else number < count
 
 
+def groups(count: int, size: int) -> Iterator[range]:
+    """The numbers ``range(count)``, `size` at a time: a loop that is unrolled."""
+    for first in range(0, count, size):
+        yield range(first, min(first + size, count))
+
+
 def strides(place: Place, end: Any, step: int = 1) -> Iterator[tuple[Place, Mask]]:
     """The places ``range(place, end, step)`` of each thread, and which threads have this one."""
     here: Any = place

@@ -23,6 +23,7 @@ from gpusim.programs.graphs.graph import Graph
 from gpusim.programs.idioms import (
     FLOAT4,
     PROLOGUE,
+    groups,
     rounds,
     strided_passes,
     strides,
@@ -68,6 +69,7 @@ __all__ = [
     "Vectors",
     "Words",
     "choice",
+    "groups",
     "kernel",
     "number",
     "program",

@@ -7,7 +7,7 @@ import pytest
 
 from gpusim.core.warp_program import Op
 from gpusim.programs.device import AddressSpace
-from gpusim.programs.idioms import strides, tree
+from gpusim.programs.idioms import groups, strides, tree
 from gpusim.programs.tracer import BlockTracer, Shape
 
 
@@ -58,3 +58,8 @@ def test_a_view_is_the_same_memory() -> None:
     pairs.data[1] = 7
     assert words.data.tolist() == [0, 1, 7, 0]
     assert len(memory.buffers) == 2
+
+
+def test_groups_have_all_numbers_once() -> None:
+    assert [list(group) for group in groups(7, 3)] == [[0, 1, 2], [3, 4, 5], [6]]
+    assert not list(groups(0, 4))

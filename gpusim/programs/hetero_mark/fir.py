@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import frozen
-from numpy.typing import NDArray
 
 from gpusim.programs import writing as gpu
 
@@ -17,46 +15,35 @@ one; after the store.  With the loads of coefficient and sample 392 a wavefront,
 trace, which has 23 from tap to tap."""
 
 
-@frozen
-class Filter:
-    """A filter, and what it reads.
-
-    Attributes:
-        signal: the samples of this launch.
-        coefficients: (16,) the filter.
-        history: (16,) the samples before the signal.
-    """
-
-    signal: gpu.Floats
-    coefficients: gpu.Floats
-    history: gpu.Floats
-
-
-def _product(k: gpu.BlockTracer, of: Filter, tap: int, inside: gpu.Mask) -> NDArray[np.float32]:
-    place = k.t - tap
-    here, before = inside & (place >= 0), inside & (place < 0)
-    coefficient = k.load(of.coefficients, tap, inside)
-    value = k.load(of.signal, place, here)
-    if before.any():
-        value = np.where(here, value, k.load(of.history, TAPS + place, before))
-    return coefficient * value
-
-
 @gpu.kernel("fir_cuda", registers=28, block=BLOCK, in_step=True)
-def fold(k: gpu.BlockTracer, of: Filter, result: gpu.Floats, samples: int) -> gpu.Steps:
+def fold(
+    k: gpu.BlockTracer,
+    signal: gpu.Floats,
+    coefficients: gpu.Floats,
+    history: gpu.Floats,
+    result: gpu.Floats,
+    samples: int,
+) -> gpu.Steps:
     """A sample a thread: the sum of coefficient[i] times the sample i places before.
 
     For each tap L coeff[i] (the same for all; scalar in GCN3) and L input[t - i], or
     history[16 - (i - t)] where t < i; both are waited for, then multiplied and added.  At the end
     S output[t].
 
-    Takes `result` (as long as the signal, `samples`).
+    Takes `signal` (the samples of this launch), `coefficients` ((16,) the filter), `history`
+    ((16,) the samples before), `result` (as long as the signal, `samples`).
     """
     inside = gpu.threads_below(k, samples, START)
     total = np.zeros(k.threads, dtype=np.float32)
     for tap in range(TAPS):
-        total += _product(k, of, tap, inside)
+        place = k.t - tap
+        here, before = inside & (place >= 0), inside & (place < 0)
+        coefficient = k.load(coefficients, tap, inside)
+        value = k.load(signal, place, here)
+        if before.any():
+            value = np.where(here, value, k.load(history, TAPS + place, before))
         k.wait(0, inside)
+        total += coefficient * value
         k.compute(TAP if tap < TAPS - 1 else LAST, inside)
         yield
     k.store(result, k.t, total, inside)
@@ -85,8 +72,7 @@ def fir(
     result = memory.zeros("output", samples, np.float32)
     coefficients = memory.allocate("coeff", generator.random(TAPS, dtype=np.float32))
     history = memory.zeros("history", TAPS, np.float32)
-    of = Filter(signal, coefficients, history)
     for piece in host:
         signal.data[:] = piece
-        yield fold[samples](of, result, samples)
+        yield fold[samples](signal, coefficients, history, result, samples)
         history.data[:] = piece[-TAPS:]

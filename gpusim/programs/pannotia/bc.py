@@ -130,13 +130,12 @@ def bc(
         sources: vertices 0, 1, ... from which shortest paths are counted; None: all (the suite).
     """
     n = graph.vertices
-    bc, d, sigma, rho = (
-        memory.zeros("bc", n, np.float32),
-        memory.zeros("d", n, np.int32),
-        memory.zeros("sigma", n, np.float32),
-        memory.zeros("rho", n, np.float32),
+    v = Vertices(
+        bc=memory.zeros("bc", n, np.float32),
+        d=memory.zeros("d", n, np.int32),
+        sigma=memory.zeros("sigma", n, np.float32),
+        rho=memory.zeros("rho", n, np.float32),
     )
-    v = Vertices(bc, d, sigma, rho)
     stop = memory.zeros("stop", 1, np.int32)
     rows = Rows.place(memory, graph)
     reverse = Rows.place(memory, transposed(graph), "_t")
@@ -147,7 +146,7 @@ def bc(
         stop.data[0] = 1
         while stop.data[0]:
             stop.data[0] = 0
-            yield forward[n](rows, v, stop, depth, d.data.copy())
+            yield forward[n](rows, v, stop, depth, v.d.data.copy())
             depth += 1
         for level in reversed(range(depth)):
             yield backward[n](reverse, v, level, source)

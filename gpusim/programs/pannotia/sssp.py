@@ -21,43 +21,30 @@ MOST_SLOTS = 1 << 28
 """Of the ELL format: two arrays of 1 GiB."""
 
 
-@frozen
-class Distances:
-    """Distances before and after a round.
-
-    Attributes:
-        old, new: (vertices,) `vector1` and `vector2`.
-    """
-
-    old: gpu.Ints
-    new: gpu.Ints
-
-
 @gpu.kernel("vector_init", registers=10, block=BLOCK, in_step=True)
-def start(k: gpu.BlockTracer, distances: Distances, n: int, source: int) -> None:
+def start(k: gpu.BlockTracer, old: gpu.Ints, new: gpu.Ints, n: int, source: int) -> None:
     """Only the source is reached.  Registers are our choice."""
     inside = gpu.threads_below(k, n)
     distance = np.where(k.t == source, 0, UNREACHED)
-    k.store(distances.old, k.t, distance, inside)
-    k.store(distances.new, k.t, distance, inside)
+    k.store(old, k.t, distance, inside)
+    k.store(new, k.t, distance, inside)
 
 
 @gpu.kernel("vector_assign", registers=10, block=BLOCK, in_step=True)
-def assign(k: gpu.BlockTracer, distances: Distances, n: int) -> None:
+def assign(k: gpu.BlockTracer, old: gpu.Ints, new: gpu.Ints, n: int) -> None:
     """The new distances become the old ones.  Registers are our choice."""
     inside = gpu.threads_below(k, n)
-    new = k.fetch(distances.new, k.t, inside)
-    k.store(distances.old, k.t, new, inside)
+    k.store(old, k.t, k.fetch(new, k.t, inside), inside)
 
 
 @gpu.kernel("vector_diff", registers=10, block=BLOCK, in_step=True)
-def compare(k: gpu.BlockTracer, distances: Distances, n: int, stop: gpu.Ints) -> None:
+def compare(k: gpu.BlockTracer, old: gpu.Ints, new: gpu.Ints, n: int, stop: gpu.Ints) -> None:
     """Has a distance changed?  `stop` (1,) has the answer.  Registers are our choice."""
     inside = gpu.threads_below(k, n)
-    new = k.load(distances.new, k.t, inside)
-    old = k.load(distances.old, k.t, inside)
+    after = k.load(new, k.t, inside)
+    before = k.load(old, k.t, inside)
     k.wait(0, inside)
-    k.store(stop, 0, 1, inside & (new != old))
+    k.store(stop, 0, 1, inside & (after != before))
 
 
 @frozen
@@ -106,7 +93,9 @@ class Arcs:
 
 
 @gpu.kernel("spmv_min_dot_plus_kernel", registers=24, block=BLOCK, in_step=True)
-def rows_product(k: gpu.BlockTracer, rows: Rows, data: gpu.Ints, distances: Distances) -> gpu.Steps:
+def rows_product(
+    k: gpu.BlockTracer, rows: Rows, data: gpu.Ints, old: gpu.Ints, new: gpu.Ints
+) -> gpu.Steps:
     """The least distance over all arcs into a vertex, from compressed sparse rows.
 
     There is no store in the loop: the loads of four arcs are issued together.  Registers are our
@@ -114,16 +103,16 @@ def rows_product(k: gpu.BlockTracer, rows: Rows, data: gpu.Ints, distances: Dist
     """
     inside = gpu.threads_below(k, rows.vertices)
     first, end = rows.loaded_end(k, inside)
-    least = k.fetch(distances.old, k.t, inside)
+    least = k.fetch(old, k.t, inside)
     for slots in unrolled(first, end):
-        least = Arcs(rows.col, data).relax(k, distances.old, slots, least)
+        least = Arcs(rows.col, data).relax(k, old, slots, least)
         yield
-    k.store(distances.new, k.t, least, inside)
+    k.store(new, k.t, least, inside)
 
 
 @gpu.kernel("ell_min_dot_plus_kernel", registers=24, block=BLOCK, in_step=True)
 def slots_product(
-    k: gpu.BlockTracer, arcs: Arcs, count: int, n: int, distances: Distances
+    k: gpu.BlockTracer, arcs: Arcs, count: int, n: int, old: gpu.Ints, new: gpu.Ints
 ) -> gpu.Steps:
     """The same from the ELL format: slot i of vertex t at ``t + i * vertices``, coalesced.
 
@@ -131,13 +120,12 @@ def slots_product(
     vertex 0 and are too long (our choice).  Registers are our choice, too.
     """
     inside = gpu.threads_below(k, n)
-    least = k.fetch(distances.old, k.t, inside)
-    for first in range(0, count, UNROLL):
-        group = range(first, min(first + UNROLL, count))
+    least = k.fetch(old, k.t, inside)
+    for group in gpu.groups(count, UNROLL):
         slots = [(k.t + slot * n, inside) for slot in group]
-        least = arcs.relax(k, distances.old, slots, least)
+        least = arcs.relax(k, old, slots, least)
         yield
-    k.store(distances.new, k.t, least, inside)
+    k.store(new, k.t, least, inside)
 
 
 @gpu.program("sssp")
@@ -204,21 +192,19 @@ def _rounds(
     graph: gpu.Graph,
     source: int,
     rounds: int | None,
-    product: Callable[[Distances], gpu.Launch],
+    product: Callable[[gpu.Ints, gpu.Ints], gpu.Launch],
 ) -> gpu.Launches:
     """{stop = 0; assign; min-plus product; compare} until no distance changes."""
     n = graph.vertices
     if source >= n:
         raise ValueError(f"source = {source}: {graph.name} has {n} vertices")
     stop = memory.zeros("stop", 1, np.int32)
-    distances = Distances(
-        memory.zeros("vector1", n, np.int32), memory.zeros("vector2", n, np.int32)
-    )
-    yield start[n](distances, n, source)
+    old, new = (memory.zeros(name, n, np.int32) for name in ("vector1", "vector2"))
+    yield start[n](old, new, n, source)
     for _ in range(min(rounds or n, n - 1)):
         stop.data[0] = 0
-        yield assign[n](distances, n)
-        yield product(distances)
-        yield compare[n](distances, n, stop)
+        yield assign[n](old, new, n)
+        yield product(old, new)
+        yield compare[n](old, new, n, stop)
         if not stop.data[0]:
             return

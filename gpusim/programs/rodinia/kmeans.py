@@ -65,8 +65,7 @@ def kmeans_point(
     features = centers.shape[1]
     for number, center in enumerate(centers):
         distance = np.zeros(k.threads, dtype=np.float32)
-        for first in range(0, features, UNROLL):
-            group = range(first, min(first + UNROLL, features))
+        for group in gpu.groups(features, UNROLL):
             values = [k.load(feature, t + j * points, inside) for j in group]
             k.wait(0, inside)
             k.compute(4 * len(group) + 5, inside)

@@ -61,8 +61,7 @@ def compute_cost(k: gpu.BlockTracer, of: Stream, centers: int, x: int) -> gpu.St
     t = k.t
     inside = gpu.threads_below(k, of.count)
     distance = np.zeros(k.threads, dtype=np.float32)
-    for first in range(0, of.dimensions, UNROLL):
-        rows = range(first, min(first + UNROLL, of.dimensions))
+    for rows in gpu.groups(of.dimensions, UNROLL):
         pairs = [
             (
                 k.load(of.coord, row * of.count + t, inside),

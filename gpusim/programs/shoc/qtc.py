@@ -40,8 +40,7 @@ def compute_degrees(k: gpu.BlockTracer, of: Problem) -> gpu.Steps:
     last = np.minimum(first + stretch, of.points)
     for point, inside in gpu.strides(first + k.tid, last, k.shape.threads):
         count = np.zeros(k.threads, dtype=np.int32)
-        for j in range(0, of.most, UNROLL):
-            columns = range(j, min(j + UNROLL, of.most))
+        for columns in gpu.groups(of.most, UNROLL):
             loads = [k.load(of.neighbours, point * of.most + column, inside) for column in columns]
             k.wait(0, inside)
             k.compute(2 * len(columns), inside)
@@ -130,8 +129,7 @@ def reduce_cardinalities(k: gpu.BlockTracer, of: Problem, clusters: int) -> gpu.
     """
     k.compute(gpu.PROLOGUE)
     largest, winner = -1, -1
-    for first in range(0, clusters, UNROLL):
-        blocks = range(first, min(first + UNROLL, clusters))
+    for blocks in gpu.groups(clusters, UNROLL):
         sizes = [int(k.load(of.cardinalities, 2 * block)[0]) for block in blocks]
         k.wait()
         k.compute(2 * len(blocks))
