@@ -34,8 +34,8 @@ class _ShowAll(RenderHook):
 def stdout_console() -> Console:
     """Stdout: as wide as the terminal, or ``COLUMNS``; else wide enough for whole lines."""
     console = _plain()
-    told = os.environ.get("COLUMNS", "").isdecimal()
-    return console if console.is_terminal or told else _plain(width=_PIPE_WIDTH)
+    has_width = os.environ.get("COLUMNS", "").isdecimal()
+    return console if console.is_terminal or has_width else _plain(width=_PIPE_WIDTH)
 
 
 def stderr_console() -> Console:

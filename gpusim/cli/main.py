@@ -33,10 +33,10 @@ class _Commands(TyperGroup):
                 result = super().invoke(ctx)
             sys.stdout.flush()  # what cannot be printed shows here, not at the end of the process
         except (Exception, KeyboardInterrupt) as error:
-            told = _explain(error)
-            if told is None:
+            explained = _explain(error)
+            if explained is None:
                 raise
-            code, message = told
+            code, message = explained
             print(f"gpusim: {shown(message)}", file=sys.stderr)
             _print_no_more(error)
             raise typer.Exit(code) from error
@@ -58,8 +58,8 @@ def _explain(error: BaseException) -> tuple[int, str] | None:
 def _of_the_system(error: BaseException) -> tuple[int, str] | None:
     """Errors of the system, not of gpusim: of memory, of files, of the terminal."""
     if isinstance(error, MemoryError):
-        told = f" ({error})" if str(error) else ""
-        return EXIT_USER_ERROR, f"there is not enough memory for this{told}"
+        reason = f" ({error})" if str(error) else ""
+        return EXIT_USER_ERROR, f"there is not enough memory for this{reason}"
     if isinstance(error, RecursionError):
         return EXIT_USER_ERROR, "something in the input is nested too deeply"
     if isinstance(error, BrokenPipeError):

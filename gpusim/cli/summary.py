@@ -76,7 +76,7 @@ def _headline(result: Result, rows: HeadlineTable, apps: Sequence[str]) -> Table
     table = Table(title=f"{run.machine} · {run.workload} · {run.scale}", header_style="bold")
     table.add_column("what", overflow="fold", min_width=_LABEL_WIDTH if several else None)
     for app in apps:
-        heading = _told(app or "all") if several else Text("value")
+        heading = _heading(app or "all") if several else Text("value")
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("unit", no_wrap=True)
     if result.intervals:
@@ -98,28 +98,28 @@ def _amounts(result: Result, names: Sequence[str]) -> tuple[list[str], str]:
     as those of a short and of a long time do, stand beside the numbers.
     """
     spans = result.intervals
-    found = [_told_number(result, name, spans) for name in names]
+    found = [_number_cells(result, name, spans) for name in names]
     unit, *others = dict.fromkeys(unit for text, unit in found if text) or [""]
     if others:
         return [f"{text} {unit}".strip() for text, unit in found], ""
     return [text for text, _ in found], unit
 
 
-def _told_number(
+def _number_cells(
     result: Result, name: str, spans: Mapping[str, tuple[float, float]]
 ) -> tuple[str, str]:
     """A number and its unit; two empty texts if there is none."""
     if name not in result.summary:
         return "", ""
     unit = result.summary_units[name]
-    text, unit_told = format_quantity(result.summary[name], unit)
+    text, shown_unit = format_quantity(result.summary[name], unit)
     if name not in spans:
-        return text, unit_told
+        return text, shown_unit
     ends = [format_quantity(end, unit) for end in spans[name]]
     if any(np.isnan(spans[name])):
-        return f"{text} (?)", unit_told
-    told = " … ".join(text if own == unit_told else f"{text} {own}" for text, own in ends)
-    return f"{text} ({told})", unit_told
+        return f"{text} (?)", shown_unit
+    span_text = " … ".join(text if own == shown_unit else f"{text} {own}" for text, own in ends)
+    return f"{text} ({span_text})", shown_unit
 
 
 def _stalls(cycles: Mapping[str, int]) -> Table:
@@ -141,7 +141,7 @@ def _stalls_by_app(cycles: Mapping[str, Mapping[str, int]], apps: Sequence[str])
     """Warp-cycles of some applications and their shares; what took most of all comes first."""
     table = _stall_table()
     for app in apps:
-        table.add_column(_told(app), justify="right", no_wrap=True)
+        table.add_column(_heading(app), justify="right", no_wrap=True)
         table.add_column("share", justify="right", no_wrap=True)
     totals = {app: max(sum(sums.values()), 1) for app, sums in cycles.items()}
     states = {state: sum(sums[state] for sums in cycles.values()) for state in cycles[apps[0]]}
@@ -160,7 +160,7 @@ def _stall_table() -> Table:
     return table
 
 
-def _told(app: str) -> Text:
+def _heading(app: str) -> Text:
     """The name of an application, in lines that do not make its column wide."""
     return Text(fill(app, _APP_WIDTH))
 

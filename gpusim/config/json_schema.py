@@ -80,13 +80,13 @@ class Schemas:
 
     def table(self, cls: type) -> Schema:
         """A class as a table: a key an attribute."""
-        hints, told = get_type_hints(cls), dict(_told(cls))
+        hints, descriptions = get_type_hints(cls), dict(_descriptions(cls))
         properties, required = {}, []
         for one in attrs.fields(cls):
             if not one.init:
                 continue
             found = self._of(hints[one.name], one.metadata)
-            properties[one.name] = {"description": told.get(one.name, ""), **found}
+            properties[one.name] = {"description": descriptions.get(one.name, ""), **found}
             if not self._layer and one.default is attrs.NOTHING:
                 required.append(one.name)
         return {
@@ -147,7 +147,7 @@ class Schemas:
         return {"anyOf": [*name["anyOf"], table]}
 
 
-def _told(cls: type) -> Iterator[tuple[str, str]]:
+def _descriptions(cls: type) -> Iterator[tuple[str, str]]:
     """What the docstring of a class says of its attributes."""
     text = inspect.cleandoc(cls.__doc__ or "").partition("Attributes:\n")[2]
     text = text.partition("\n\n")[0]

@@ -20,8 +20,8 @@ def count(description: str, unit: str = "1", *, later: bool = False, falls: bool
             it counts in them, so that runs keep theirs.
         falls: whether it may fall all the same, as it tells how many of something there are now.
     """
-    told = {"unit": unit, "description": description, "later": later, "falls": falls}
-    return field(default=0, metadata=told)
+    facts = {"unit": unit, "description": description, "later": later, "falls": falls}
+    return field(default=0, metadata=facts)
 
 
 def falling(counters: Any) -> frozenset[str]:

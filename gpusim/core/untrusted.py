@@ -64,16 +64,16 @@ def untrusted(
     except (UserError, SimulatorError):
         raise
     except MemoryError as error:
-        told = f": {error}" if str(error) else ""
-        raise UserError(f"{what}: takes more memory than there is{told}") from error
+        detail = f": {error}" if str(error) else ""
+        raise UserError(f"{what}: takes more memory than there is{detail}") from error
     except RecursionError as error:
         raise UserError(f"{what}: is nested too deeply") from error
     except passes:
         raise
     except Exception as error:  # a reader's libraries raise what they like
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        told = f"{type(error).__name__}: {reason}" if isinstance(error, LookupError) else reason
-        raise UserError(f"{what} {damaged}: {told}") from error
+        shown = f"{type(error).__name__}: {reason}" if isinstance(error, LookupError) else reason
+        raise UserError(f"{what} {damaged}: {shown}") from error
 
 
 @contextmanager
@@ -177,12 +177,12 @@ def memory_limit() -> int:
     Raises:
         UserError: the variable is no size.
     """
-    told = os.environ.get(MEMORY_VARIABLE)
-    if not told:
+    limit = os.environ.get(MEMORY_VARIABLE)
+    if not limit:
         return int(_machine_memory() * MEMORY_SHARE)
-    found = re.fullmatch(r"(\d{1,12})\s*([KMGT]iB)", told.strip())
+    found = re.fullmatch(r"(\d{1,12})\s*([KMGT]iB)", limit.strip())
     if not found:
-        raise UserError(f"{MEMORY_VARIABLE}={told}: must be a size such as 8GiB")
+        raise UserError(f"{MEMORY_VARIABLE}={limit}: must be a size such as 8GiB")
     return int(found[1]) * _UNITS[found[2]]
 
 

@@ -118,14 +118,14 @@ def trusted_folders() -> list[Path]:
     """
     path = _list_file()
     try:
-        told = json.loads(small_text(path))
+        listed = json.loads(small_text(path))
     except FileNotFoundError:
         return []
     except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{path} is damaged: {error}; remove it, and mark folders anew") from error
-    if not isinstance(told, list) or not all(isinstance(one, str) for one in told):
+    if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
         raise UserError(f"{path} is damaged: no list of folders; remove it, and mark folders anew")
-    return [Path(one) for one in told]
+    return [Path(one) for one in listed]
 
 
 def mark_trusted(folder: Path, trusted: bool = True) -> None:

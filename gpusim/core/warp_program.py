@@ -96,7 +96,7 @@ class Unit(IntEnum):
 
 @frozen
 class Asked:
-    """What a machine wants to be told by a program, beside its accesses, arithmetic and barriers.
+    """What a machine asks of a program, beside its accesses, arithmetic and barriers.
 
     Attributes:
         kinds: operations, of those that a program states only if it is asked for them.

@@ -97,8 +97,8 @@ def _sm_parts(config: GpuConfig, sizes: Dimensions) -> Iterator[Part]:
     placement: BlockPlacement = make_policy(Slot.BLOCK_SCHEDULER, config.block_scheduler)
     yield from _parts("block_scheduler", 1, placement.storage(sizes))
     warps: WarpScheduler = make_policy(Slot.WARP_SCHEDULER, config.sm.scheduler)
-    told = warps.storage(sizes, config.sm.max_warps, config.l1.size // config.l1.line)
-    yield from _parts("sm.scheduler", config.sm.count, told)
+    parts_of_one = warps.storage(sizes, config.sm.max_warps, config.l1.size // config.l1.line)
+    yield from _parts("sm.scheduler", config.sm.count, parts_of_one)
 
 
 def _tlb_parts(config: GpuConfig, sizes: Dimensions) -> Iterator[Part]:
@@ -111,8 +111,8 @@ def _tlb_parts(config: GpuConfig, sizes: Dimensions) -> Iterator[Part]:
         instances = _instances(config, tlb)
         yield from _parts(f"tlb.{name}", instances, array.storage(sizes))
         yield from _parts(f"tlb.{name}", instances, fill.storage(sizes))
-        told = _replaced(tlb.replacement, tlb.entries, tlb.ways)
-        yield from _parts(f"tlb.{name}.replacement", instances, told)
+        parts_of_one = _replaced(tlb.replacement, tlb.entries, tlb.ways)
+        yield from _parts(f"tlb.{name}.replacement", instances, parts_of_one)
     for name, own in config.stage.items():
         stage: Stage = make_policy(Slot.STAGE, own.kind, trial_site(name, own))
         yield from _parts(f"stage.{name}", _instances(config, own), stage.storage(sizes))
@@ -148,10 +148,10 @@ def _instances(config: GpuConfig, part: TlbConfig | StageConfig | SideCacheConfi
 def _cache_parts(config: GpuConfig, sizes: Dimensions) -> Iterator[Part]:
     """What replacement keeps in each L1 cache and each L2 bank, and the L2 bypass."""
     l1, l2 = config.l1, config.l2
-    told = _replaced(l1.replacement, l1.size // l1.line, l1.ways)
-    yield from _parts("l1.replacement", config.sm.count, told)
-    told = _replaced(l2.replacement, l2.size // l2.line // l2.banks, l2.ways)
-    yield from _parts("l2.replacement", l2.banks, told)
+    parts_of_one = _replaced(l1.replacement, l1.size // l1.line, l1.ways)
+    yield from _parts("l1.replacement", config.sm.count, parts_of_one)
+    parts_of_one = _replaced(l2.replacement, l2.size // l2.line // l2.banks, l2.ways)
+    yield from _parts("l2.replacement", l2.banks, parts_of_one)
     bypass: CacheBypass = make_policy(Slot.CACHE_BYPASS, l2.bypass)
     yield from _parts("l2.bypass", 1, bypass.storage(sizes))
 
@@ -164,8 +164,10 @@ def _walk_parts(config: GpuConfig, sizes: Dimensions) -> Iterator[Part]:
     if cache is not None:
         yield from _parts("walk.cache", 1, walk_cache_storage(cache, sizes))
         levels = sizes.page_table_levels - 1 if cache.kind == "split" else 1
-        told = _replaced(cache.replacement, levels * cache.blocks, cache.ways or cache.blocks)
-        yield from _parts("walk.cache.replacement", 1, told)
+        parts_of_one = _replaced(
+            cache.replacement, levels * cache.blocks, cache.ways or cache.blocks
+        )
+        yield from _parts("walk.cache.replacement", 1, parts_of_one)
 
 
 def _replaced(policy: PolicyConfig, entries: int, ways: int) -> Sequence[Storage] | None:
@@ -221,11 +223,11 @@ def added_bytes(model: LoadedModel, base: LoadedModel) -> dict[str, float]:
     }
 
 
-def _parts(where: str, instances: int, told: Sequence[Storage] | None) -> Iterator[Part]:
-    if told is None:
+def _parts(where: str, instances: int, parts_of_one: Sequence[Storage] | None) -> Iterator[Part]:
+    if parts_of_one is None:
         yield Part(where, instances, None)
         return
-    for one in told:
+    for one in parts_of_one:
         yield Part(where, instances, one)
 
 

@@ -106,18 +106,18 @@ def _by_waits(
     place, change, before, after = places[0]
     part = change / gross
     if part < STANDS_OUT:
-        told = ", ".join(
+        counts = ", ".join(
             f"{percent(one / gross)} {place.name}" for place, one, *_ in places[:_SHOWN]
         )
         return Cause(
             f"No single cause stands out. Of the warp-cycles that {grew}, by what "
-            f"warps wait for: {told}."
+            f"warps wait for: {counts}."
         )
     hot = tuple(uneven_loads(a, b, slower))
     numbers = tuple(_numbers(summary, place, slower))
     waits = f"{before:,} → {after:,} warp-cycles, {percent(part)} of all that {grew}"
     held = ", which are held until what is below is done" if place.held else ""
-    texts = [*(text for text, _ in hot), *map(_told, numbers)]
+    texts = [*(text for text, _ in hot), *map(_sentence, numbers)]
     why = "; ".join(texts) or "none of the numbers that could tell why changed much"
     return Cause(
         f"Likely cause: waits for {place.name}{held} ({waits}): {why}.",
@@ -167,7 +167,7 @@ def _worse(fast: float, slow: float, unit: str) -> float:
     return math.log(slow / fast) if fast else math.inf
 
 
-def _told(one: Evidence) -> str:
+def _sentence(one: Evidence) -> str:
     (text_a, unit_a), (text_b, unit_b) = (
         format_quantity(value, one.unit) for value in (one.a, one.b)
     )

@@ -62,8 +62,8 @@ class Comparison:
         rows = [(key.removeprefix(_WORK), a, b) for key, a, b in work.to_numpy().tolist()]
         if any(key == "name" for key, _, _ in rows):  # then their parameters need no comparison
             rows = [row for row in rows if "." not in row[0]]
-        told = ", ".join(f"{key} {_shown(a)} / {_shown(b)}" for key, a, b in rows)
-        return f"A and B did not do the same work: {told}" if told else ""
+        different = ", ".join(f"{key} {_shown(a)} / {_shown(b)}" for key, a, b in rows)
+        return f"A and B did not do the same work: {different}" if different else ""
 
     @property
     def sentence(self) -> str:

@@ -83,8 +83,8 @@ def _transactions(result: Result) -> Iterator[tuple[int, bool, int]]:
 
 
 def _of_rows(rows: pd.DataFrame) -> Iterator[tuple[int, bool, int]]:
-    told = (rows[name].tolist() for name in ("address", "kind", "sectors", "accepted"))
-    for address, kind, sectors, cycle in zip(*told, strict=True):
+    columns = (rows[name].tolist() for name in ("address", "kind", "sectors", "accepted"))
+    for address, kind, sectors, cycle in zip(*columns, strict=True):
         touched = [address + SECTOR_BYTES * i for i in range(_SECTORS) if sectors >> i & 1]
         for block in dict.fromkeys(one // TRANSACTION_BYTES for one in touched):
             yield block * TRANSACTION_BYTES, kind == Kind.WRITEBACK, cycle

@@ -42,9 +42,9 @@ def uneven_loads(a: Result, b: Result, slower: bool) -> Iterator[tuple[str, Evid
         if most < UNEVEN or most < MORE_UNEVEN * usual:
             continue
         hot = here[here * len(here) >= UNEVEN].sort_values(ascending=False)[:_SHOWN]
-        told = ", ".join(f"{number} ({percent(share)})" for number, share in hot.items())
+        numbers = ", ".join(f"{number} ({percent(share)})" for number, share in hot.items())
         plural = "s" if len(hot) > 1 else ""
-        text = f"{run} has more than an even part of its accesses at {name}{plural} {told} of "
+        text = f"{run} has more than an even part of its accesses at {name}{plural} {numbers} of "
         text += f"{len(here)}, {other} at most {percent(there.max())} at one of {len(there)}"
         what = f"part of the accesses that the busiest {name} has"
         before, after = (there.max(), here.max()) if slower else (here.max(), there.max())

@@ -29,7 +29,7 @@ from gpusim.runs.stream_warnings import stream_warnings
 from gpusim.runs.warnings import warnings_of
 from gpusim.runs.windows.measured import MeasuringPace
 from gpusim.traces.application import TraceApplication
-from gpusim.traces.warp_width import told_of_width
+from gpusim.traces.warp_width import width_notice
 from gpusim.workloads.workload import Workload
 
 
@@ -136,8 +136,8 @@ def _of_other_width(model: LoadedModel, workload: Workload) -> Iterator[str]:
     sides = [name for name in SIDE_CACHES if getattr(model.config, name) is not None]
     for spec in workload.applications:
         traced = spec.warp_size or model.config.sm.warp_size
-        if told := told_of_width(traced, model.config.sm.warp_size, sides):
-            yield f"{spec.name}: {told}"
+        if notice := width_notice(traced, model.config.sm.warp_size, sides):
+            yield f"{spec.name}: {notice}"
 
 
 def _of_traces(machine: Machine) -> Iterator[str]:

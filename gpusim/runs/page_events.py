@@ -94,8 +94,8 @@ def _in_line(place: str) -> Iterator[None]:
         with untrusted(place, "is no event"):
             yield
     except UserError as error:
-        told = str(error)
-        raise UserError(told if told.startswith(place) else f"{place}: {told}") from error
+        reason = str(error)
+        raise UserError(reason if reason.startswith(place) else f"{place}: {reason}") from error
 
 
 def play(machine: Machine, events: Sequence[PageEvent]) -> Generator[int, None, None]:

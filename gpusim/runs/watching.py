@@ -44,7 +44,7 @@ def watch_tlb_misses(machine: Machine, record: Callable[..., None]) -> Callable[
 
 
 def _nothing() -> None:
-    """Nothing is left to be told at the end of a run."""
+    """Nothing is left to be written at the end of a run."""
 
 
 def _place(machine: Machine, request: MemoryRequest) -> int:
@@ -67,7 +67,7 @@ def watch_sharing(machine: Machine, record: Callable[..., None]) -> Callable[[],
     """Tell of each fill of a TLB with sub-entries what it did to the bases that share them (STAR).
 
     `record` gets level, instance, address space, cycle, and what the fill added: bases that joined
-    an entry, reverts and demotions, conflicts, evictions.  Fills that add nothing are not told.
+    an entry, reverts and demotions, conflicts, evictions.  Fills that add nothing are left out.
     """
     for level, (name, tlbs) in enumerate(machine.tlbs.items()):
         own = machine.config.tlb.get(name)  # a forward table has none

@@ -258,13 +258,13 @@ def _write_run(file: h5py.File, run: RunData) -> None:
     _write_record(file.create_group("wall"), WALL, run.wall)
 
 
-def _write_by_launch(file: h5py.File, told: ByLaunch) -> None:
-    _write_rows(file.create_group("kernels"), KERNELS, told.kernels)
+def _write_by_launch(file: h5py.File, launches: ByLaunch) -> None:
+    _write_rows(file.create_group("kernels"), KERNELS, launches.kernels)
     group = file.create_group("launch_numbers")
-    _write_rows(group, LAUNCH_NUMBERS, told.numbers)
+    _write_rows(group, LAUNCH_NUMBERS, launches.numbers)
     for column, what, values in (
-        (OF_LAUNCHES, "launch", told.of_launches),
-        (OF_KERNELS, "kernel", told.of_kernels),
+        (OF_LAUNCHES, "launch", launches.of_launches),
+        (OF_KERNELS, "kernel", launches.of_kernels),
     ):
         axes = [add_dimension(group, what, len(values)), group[ENTRY]]
         name_axes(write_column(group, column, values), axes)

@@ -120,8 +120,8 @@ class BlockTrace:
 
     def idle_access(self, warp: int, space: Space) -> None:
         """A memory instruction in which no lane takes part; generic counts as global."""
-        told = Space.GLOBAL if space == Space.GENERIC else space
-        self._idle[told.value] += 1
+        counted_space = Space.GLOBAL if space == Space.GENERIC else space
+        self._idle[counted_space.value] += 1
         self.warps[warp].add(Op.COMPUTE, 1)
 
     def chunks(self) -> Iterator[LaneChunk]:

@@ -48,13 +48,13 @@ def bulk_copy(fields: Sequence[str]) -> BulkCopy:
     mode = int(rest[2])
     if mode == _LIST:
         count = int(rest[3])
-        told = [int(field, 16) for field in rest[4 : 4 + count]]
+        starts = [int(field, 16) for field in rest[4 : 4 + count]]
     elif mode == _DELTAS:
         count = int(rest[4])
         deltas = [int(field) for field in rest[5 : 4 + count]]
-        told = list(accumulate(deltas, initial=int(rest[3], 16)))[:count]
+        starts = list(accumulate(deltas, initial=int(rest[3], 16)))[:count]
     else:
         raise ValueError(f"mode {mode} of a copy in bulk; allowed: 3 (list), 4 (deltas)")
-    if len(told) < count:
-        raise ValueError(f"{len(told)} addresses for {count} pieces")
-    return BulkCopy(np.array(told, dtype=np.int64), multicast)
+    if len(starts) < count:
+        raise ValueError(f"{len(starts)} addresses for {count} pieces")
+    return BulkCopy(np.array(starts, dtype=np.int64), multicast)

@@ -40,16 +40,16 @@ def cache_operator(opcode: str) -> CacheOperator:
     by an L1 cache; with ``.SM`` or ``.CTA`` it can.  Atomics are executed by the L2 cache anyway.
     """
     base, *modifiers = opcode.split(".")
-    told = frozenset(modifiers)
-    beyond = "MMIO" in told or ("STRONG" in told and not _SCOPES.isdisjoint(told))
-    if base in _LOADS and (beyond or (base == "LDGSTS" and "BYPASS" in told)):
+    words = frozenset(modifiers)
+    beyond = "MMIO" in words or ("STRONG" in words and not _SCOPES.isdisjoint(words))
+    if base in _LOADS and (beyond or (base == "LDGSTS" and "BYPASS" in words)):
         return CacheOperator.BYPASS_L1
     if base in _STORES and beyond:
         return CacheOperator.WRITE_THROUGH
-    if base == "CCTL" and _OTHER_CACHES.isdisjoint(told):
-        if "IVALL" in told:
+    if base == "CCTL" and _OTHER_CACHES.isdisjoint(words):
+        if "IVALL" in words:
             return CacheOperator.INVALIDATE_L1
-        if "IV" in told:
+        if "IV" in words:
             return CacheOperator.INVALIDATE_LINE
     return CacheOperator.DEFAULT
 

@@ -48,10 +48,10 @@ def read_champsim(path: Path) -> ThreadRecords:
     return records
 
 
-def _add(path: Path, number: int, records: ThreadRecords, told: tuple[int, ...]) -> None:
+def _add(path: Path, number: int, records: ThreadRecords, places: tuple[int, ...]) -> None:
     """An instruction: its loads, then its stores; without any it is arithmetic."""
-    stores, loads = told[:_STORES], told[_STORES:]
-    if not any(told):
+    stores, loads = places[:_STORES], places[_STORES:]
+    if not any(places):
         records.instructions()
     try:
         for addresses, store in ((loads, False), (stores, True)):

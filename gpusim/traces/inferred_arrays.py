@@ -43,9 +43,9 @@ def with_arrays(application: TraceApplication) -> TraceApplication:
     if not arrays:
         return application
     total = sum(array.bytes for array in arrays)
-    told = "names no arrays" if not application.buffers else "does not name all arrays"
+    lack = "names no arrays" if not application.buffers else "does not name all arrays"
     notice = (
-        f"the trace {told}: inferred {len(arrays)} from what it touches, {total} bytes in all; "
+        f"the trace {lack}: inferred {len(arrays)} from what it touches, {total} bytes in all; "
         "--set workload.arrays=BASE:BYTES,... gives others"
     )
     return evolve(

@@ -20,10 +20,10 @@ class LaunchNeeds:
     registers: int | None = None
     shared_bytes: int | None = None
 
-    def registers_of(self, told: int) -> int:
-        """Registers of a thread of a launch of which the trace tells `told`."""
-        return told if self.registers is None else self.registers
+    def registers_of(self, stated: int) -> int:
+        """Registers of a thread of a launch for which the trace states `stated`."""
+        return stated if self.registers is None else self.registers
 
-    def shared_bytes_of(self, told: int) -> int:
-        """Shared memory of a block of a launch of which the trace tells `told`."""
-        return told if self.shared_bytes is None else self.shared_bytes
+    def shared_bytes_of(self, stated: int) -> int:
+        """Shared memory of a block of a launch for which the trace states `stated`."""
+        return stated if self.shared_bytes is None else self.shared_bytes

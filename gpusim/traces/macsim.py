@@ -241,8 +241,8 @@ def _number(path: Path, line: Line) -> int:
 
 def _listed(path: Path, line: Line) -> Path:
     """The text file of a kernel: its last folder beside the list, wherever it was written."""
-    told = Path(line[1])
-    kernel = path.parent / told.parent.name / told.name
+    listed = Path(line[1])
+    kernel = path.parent / listed.parent.name / listed.name
     if not is_file(kernel):
         raise UserError(f"{path}:{line[0]}: there is no file {kernel}")
     return kernel
@@ -266,8 +266,8 @@ def _read_kernel(path: Path, facts: dict[str, KernelFacts]) -> MacsimKernel:
         path, kind, facts.get(folder, KernelFacts(folder)), warps, np.append(first, len(warps))
     )
     try:
-        told = kernel.facts
-        check_launch(0, kernel.threads_per_block, told.registers, told.shared_bytes)
+        own = kernel.facts
+        check_launch(0, kernel.threads_per_block, own.registers, own.shared_bytes)
     except ValueError as error:
         raise UserError(f"{path}: {error}") from error
     if kernel.most_warps * WARP_SIZE >= kernel.threads_per_block + WARP_SIZE:

@@ -292,11 +292,11 @@ def _listed(
         raise UserError(
             f"{path}: ends inside the addresses of record {record.number}; the file is cut short"
         )
-    told = [record.address, *np.frombuffer(packed, "<u8", WARP_SIZE - 1).tolist()]
+    lane_addresses = [record.address, *np.frombuffer(packed, "<u8", WARP_SIZE - 1).tolist()]
     address = [
         _valid(path, record, one)
         if record.mask >> lane & 1 and (one or opcode in _FROM_ZERO)
         else INACTIVE
-        for lane, one in enumerate(told)
+        for lane, one in enumerate(lane_addresses)
     ]
     return np.array(address) if max(address) != INACTIVE else None

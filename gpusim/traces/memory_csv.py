@@ -63,11 +63,11 @@ class CsvLayout:
 
 def csv_layout(lines: Iterable[str]) -> CsvLayout | None:
     """The layout of a file by its first lines; None: it is no CSV with addresses."""
-    told = [line for line in lines if says_something(line)][:64]
-    if not told:
+    filled = [line for line in lines if says_something(line)][:64]
+    if not filled:
         return None
-    delimiter = next((one for one in ",;\t" if one in told[0]), ",")
-    rows = [[cell.strip() for cell in row] for row in csv.reader(told, delimiter=delimiter)]
+    delimiter = next((one for one in ",;\t" if one in filled[0]), ",")
+    rows = [[cell.strip() for cell in row] for row in csv.reader(filled, delimiter=delimiter)]
     names = [re.sub(r"[^a-z]", "", cell.lower()) for cell in rows[0]]
     if any(_KNOWN.get(name) == "address" for name in names):
         places: dict[str, int] = {}

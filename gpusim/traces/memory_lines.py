@@ -161,16 +161,16 @@ def format_of(name: str, lines: Iterable[str]) -> LineFormat | None:
     tell of 0 instructions before a read: where all lines fit both, the file's ending `name` or its
     addresses decide.
     """
-    told = [line for line in lines if says_something(line)]
-    if not told:
+    filled = [line for line in lines if says_something(line)]
+    if not filled:
         return None
-    found = next((one for one in FORMATS if one.pattern.fullmatch(told[0])), None)
+    found = next((one for one in FORMATS if one.pattern.fullmatch(filled[0])), None)
     if found is not DIN or name.endswith(".din"):
         return found
-    parts = [line.split() for line in told]
+    parts = [line.split() for line in filled]
     plain = all(len(one) in (2, 3) and one[1].isdecimal() for one in parts)
     labels = all(one[0] in {"0", "1", "2"} for one in parts)
-    return DIN if labels and not plain else BUBBLES if BUBBLES.pattern.fullmatch(told[0]) else DIN
+    return DIN if labels and not plain else BUBBLES if BUBBLES.pattern.fullmatch(filled[0]) else DIN
 
 
 def read_lines_of(path: object, form: LineFormat, lines: Iterable[Line]) -> ThreadRecords:

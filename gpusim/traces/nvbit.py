@@ -106,16 +106,16 @@ class NvbitLaunch(TraceLaunch):
         found = _ACCESS.search(record.text)
         if found is None:
             raise ValueError("must be '- warp W - OPCODE - addresses'")
-        opcode, told = found["opcode"], int(found["size"] or 0)
+        opcode, stated = found["opcode"], int(found["size"] or 0)
         executed = _is_executed(opcode)
         for reason in unhonoured(opcode, executed):
             self.unread.note(reason, opcode)
-        if width_conflict(opcode, told):
+        if width_conflict(opcode, stated):
             self.unread.note(WIDTHS, opcode)
         if cache_operator(opcode) == CacheOperator.INVALIDATE_L1:
             trace.warps[record.warp].add(Op.INVALIDATE, 0)
         if executed:
-            size = access_bytes(opcode, told)
+            size = access_bytes(opcode, stated)
             self._access(trace, record, opcode, _addresses(found["lanes"]), size)
 
     def _access(

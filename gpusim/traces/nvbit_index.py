@@ -254,10 +254,10 @@ class _Builder:
 
     def _access(self, number: int, place: int, found: re.Match[bytes]) -> None:
         """A record of a warp; some versions of the tool number them apart from the launches."""
-        told = int(found["id"])
+        stated = int(found["id"])
         if self._shift is None:
-            self._shift = 0 if told in self._index.kernels else self._newest - told
-        kernel = self._kernel(told + self._shift)
+            self._shift = 0 if stated in self._index.kernels else self._newest - stated
+        kernel = self._kernel(stated + self._shift)
         x, y, z, warp = (int(found[name]) for name in ("x", "y", "z", "warp"))
         if x >= kernel.grid[0] or y >= kernel.grid[1] or z >= kernel.grid[2]:
             raise ValueError(f"CTA {x},{y},{z} is outside the grid {kernel.grid}")

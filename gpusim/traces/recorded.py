@@ -67,7 +67,7 @@ def open_recorded(path: Path) -> TraceFile:
         uses = _uses(source, len(launches))
         by_thread = bool(attributes.get("by_thread", 1))
         scale = get_text(source.file, "scale")
-        told = json.loads(get_text(source.file, "warnings")) if "warnings" in attributes else []
+        notices = json.loads(get_text(source.file, "warnings")) if "warnings" in attributes else []
         first_block = np.cumsum([0, *(row["blocks"] for _, row in launches)]).tolist()
         return TraceFile(
             path=path,
@@ -90,7 +90,7 @@ def open_recorded(path: Path) -> TraceFile:
                         if buffer["application"] == index
                     ),
                     names_all_arrays=scale not in _WITHOUT_ARRAYS,
-                    notices=tuple(text for application, text in told if application == index),
+                    notices=tuple(text for application, text in notices if application == index),
                     path=path,
                     warp_size=int(attributes["warp_size"]),
                     by_thread=by_thread,

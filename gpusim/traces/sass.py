@@ -131,7 +131,7 @@ def signed_bytes(opcode: str) -> int:
     return 1 if "S8" in modifiers else 2 if "S16" in modifiers else 0
 
 
-def access_bytes(opcode: str, told: int = 0) -> int:
+def access_bytes(opcode: str, field: int = 0) -> int:
     """Bytes that a lane accesses.
 
     A plain or unsigned number of bits in the opcode decides: tools are known to report another
@@ -140,15 +140,15 @@ def access_bytes(opcode: str, told: int = 0) -> int:
 
     Args:
         opcode: with its modifiers.
-        told: the trace's own field; 0: it has none.
+        field: the trace's own field; 0: it has none.
     """
-    return stated_bytes(opcode) or told or signed_bytes(opcode) or 4
+    return stated_bytes(opcode) or field or signed_bytes(opcode) or 4
 
 
-def width_conflict(opcode: str, told: int) -> bool:
+def width_conflict(opcode: str, field: int) -> bool:
     """Whether the opcode and the trace's own field (0: it has none) state different widths."""
     stated = stated_bytes(opcode) or signed_bytes(opcode)
-    return bool(stated and told) and stated != told and base_opcode(opcode) not in _MATRICES
+    return bool(stated and field) and stated != field and base_opcode(opcode) not in _MATRICES
 
 
 def matrices(opcode: str) -> int:

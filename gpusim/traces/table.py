@@ -128,17 +128,21 @@ class TableLaunch(TraceLaunch):
 def _kernels(path: Path, facts: TableFacts, index: TableIndex) -> tuple[KernelFacts, ...]:
     """All launches; what the JSON file does not state is taken from the rows."""
     count = index.launches
-    told = facts.kernels or tuple(KernelFacts(f"kernel {number}") for number in range(count))
-    if not told:
+    launch_facts = facts.kernels or tuple(
+        KernelFacts(f"kernel {number}") for number in range(count)
+    )
+    if not launch_facts:
         raise UserError(
             f"{path}: there are no rows, no wf_ columns, and no kernels in {facts.path}"
         )
-    if len(told) < count:
+    if len(launch_facts) < count:
         raise UserError(
             f"{path}: column 'kernel' goes up to {count - 1}, but {facts.path} has "
-            f"{len(told)} kernels"
+            f"{len(launch_facts)} kernels"
         )
-    return tuple(_complete(path, facts, index, number, one) for number, one in enumerate(told))
+    return tuple(
+        _complete(path, facts, index, number, one) for number, one in enumerate(launch_facts)
+    )
 
 
 def _complete(

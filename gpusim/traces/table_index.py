@@ -206,7 +206,7 @@ class TableIndex:
     # -- building --------------------------------------------------------------------------------
 
     def _find_waves(
-        self, rows: dict[str, Array], scalars: dict[str, Array], told: dict[str, Array]
+        self, rows: dict[str, Array], scalars: dict[str, Array], of_wavefronts: dict[str, Array]
     ) -> tuple[Ints, Ints]:
         """Make `waves`; returns which of them each row, and each scalar access, belongs to."""
         count = len(rows["vaddr"])
@@ -215,8 +215,11 @@ class TableIndex:
             for name in ("kernel", "workgroup", "wavefront")
         )
         block = launch << _BLOCK_SHIFT | group
-        if "wf_kernel" in told and "wf_workgroup" in told:
-            own = told["wf_kernel"].astype(np.int64) << _BLOCK_SHIFT | told["wf_workgroup"]
+        if "wf_kernel" in of_wavefronts and "wf_workgroup" in of_wavefronts:
+            own = (
+                of_wavefronts["wf_kernel"].astype(np.int64) << _BLOCK_SHIFT
+                | of_wavefronts["wf_workgroup"]
+            )
             wrong = wavefront >= len(own)
             wrong[~wrong] = own[wavefront[~wrong]] != block[~wrong]
             self._refuse(
@@ -228,31 +231,33 @@ class TableIndex:
             self._refuse(wrong[count:], "s_wavefront", scalars["s_wavefront"], "as wavefront")
             wave, ids = wavefront, np.arange(len(own))
         else:
-            told = {}
+            of_wavefronts = {}
             by = np.lexsort((wavefront, block))
             new = np.ones(len(by), dtype=bool)
             new[1:] = (np.diff(block[by]) != 0) | (np.diff(wavefront[by]) != 0)
             wave = np.empty(len(by), dtype=np.int64)
             wave[by] = np.cumsum(new) - 1
             own, ids = block[by][new], wavefront[by][new]
-        place = told.get("wf_in_wg", ids)
+        place = of_wavefronts.get("wf_in_wg", ids)
         order = np.lexsort((place, own))
         own, place = own[order], place[order].astype(np.int64)
-        if "wf_in_wg" not in told:
+        if "wf_in_wg" not in of_wavefronts:
             place = np.arange(len(own)) - np.searchsorted(own, own)
         twice = np.zeros(len(own), dtype=bool)
         twice[order[1:]] = (np.diff(own) == 0) & (np.diff(place) == 0)
-        self._refuse(twice, "wf_in_wg", told.get("wf_in_wg", place), "unique in its workgroup")
+        self._refuse(
+            twice, "wf_in_wg", of_wavefronts.get("wf_in_wg", place), "unique in its workgroup"
+        )
         unknown = np.zeros(len(own), dtype=np.int64)
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order))
         wave = rank[wave]
         sm = unknown - 1
-        if "wf_cu" in told:
-            sm = told["wf_cu"][order].astype(np.int64)
+        if "wf_cu" in of_wavefronts:
+            sm = of_wavefronts["wf_cu"][order].astype(np.int64)
         elif "cu" in rows:
             sm[wave[:count]] = rows["cu"]
-        instructions = told["wf_insts"][order] if "wf_insts" in told else unknown
+        instructions = of_wavefronts["wf_insts"][order] if "wf_insts" in of_wavefronts else unknown
         self.waves = Waves(own, place, sm, instructions.astype(np.int64))
         return wave[:count], wave[count:]
 

@@ -33,16 +33,16 @@ class TableBeside:
     def __init__(self, file: TableFile, wave: Ints, launch: Ints, first: Ints) -> None:
         rows = file.group((*SCALARS, *SCALAR_ACCESSES)) if len(wave) else {}
         empty = np.zeros(0, dtype=np.int64)
-        told = "s_vaddr" in rows and "s_bytes" in rows
-        self._index = rows["s_inst_idx"].astype(np.int64) if told else empty
-        self._wave = wave if told else empty
-        begin = rows["s_vaddr"].astype(np.int64) if told else empty
-        last = begin + np.maximum(rows["s_bytes"].astype(np.int64), 1) - 1 if told else empty
+        addressed = "s_vaddr" in rows and "s_bytes" in rows
+        self._index = rows["s_inst_idx"].astype(np.int64) if addressed else empty
+        self._wave = wave if addressed else empty
+        begin = rows["s_vaddr"].astype(np.int64) if addressed else empty
+        last = begin + np.maximum(rows["s_bytes"].astype(np.int64), 1) - 1 if addressed else empty
         self._sector, self._last = begin // SECTOR_BYTES, last // SECTOR_BYTES
         time = np.zeros(len(self._wave), dtype=np.int64)
         self.lead = empty
         if len(first):
-            if told and "s_issue_time" in rows:
+            if addressed and "s_issue_time" in rows:
                 time = rows["s_issue_time"].astype(np.int64) - first[launch]
             self.lead = _lead(file, first, launch[: len(time)], time)
         self._time = time

@@ -79,7 +79,7 @@ def open_kernels_list(path: Path, needs: LaunchNeeds) -> TraceFile:
         buffers=tuple(buffers),
         kernels=kernels,
         copied=frozenset(copied),
-        unread=_told(kernels, unread),
+        unread=_unread_of(kernels, unread),
     )
     return TraceFile(path, _format(kernels[0].path), name, (application,), (path.parent,))
 
@@ -92,7 +92,9 @@ def open_kernel(path: Path, needs: LaunchNeeds) -> TraceFile:
     """
     name = plain_stem(path)
     kernels = [_header(path, needs)]
-    application = TracegApplication(name=name, kernels=kernels, unread=_told(kernels, Unread()))
+    application = TracegApplication(
+        name=name, kernels=kernels, unread=_unread_of(kernels, Unread())
+    )
     return TraceFile(path, _format(path), name, (application,), (path,))
 
 
@@ -114,7 +116,7 @@ def _listed(path: Path, number: int, command: str) -> Path:
     return kernel if is_file(kernel) else moved
 
 
-def _told(kernels: Sequence[KernelHeader], unread: Unread) -> Unread:
+def _unread_of(kernels: Sequence[KernelHeader], unread: Unread) -> Unread:
     """What of a list and of its kernels' headers is not honoured."""
     for kernel in kernels:
         for key in kernel.unknown:

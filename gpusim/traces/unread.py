@@ -1,4 +1,4 @@
-"""What a trace states and a run does not honour: counted while it is read, told once at its end."""
+"""What a trace states and a run does not honour: counted, and one warning at its end."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _MEMORY_KINDS = sorted(MEMORY_OPS)
 _LOADS = (Op.LOAD, Op.ATOMIC)
 
 
-def told_of_width(traced: int, warp_size: int, sides: Sequence[str] = ()) -> str:
+def width_notice(traced: int, warp_size: int, sides: Sequence[str] = ()) -> str:
     """How warps of `traced` threads become warps of `warp_size`, for people; empty: they do not.
 
     Args:
@@ -107,15 +107,15 @@ class _Splitter:
         """(waits, parts): of the youngest loads that may be outstanding, those of the part."""
         load, wait = np.isin(chunk.kind, _LOADS), chunk.kind == Op.WAIT
         allowed = chunk.arg[wait]
-        told = np.empty((len(allowed), self._warps), dtype=np.int64)
+        outstanding = np.empty((len(allowed), self._warps), dtype=np.int64)
         for part in range(self._warps):
             whole = chunk.active[:, part // self._ratio] & load
             own = self._loads[part]
             before = len(own) - 1 + (whole.cumsum() - whole)[wait]
             more = own[-1] + (active[:, part] & whole)[whole].cumsum()
             own = self._loads[part] = np.concatenate((own, more))
-            told[:, part] = own[before] - own[np.maximum(before - allowed, 0)]
-        return told
+            outstanding[:, part] = own[before] - own[np.maximum(before - allowed, 0)]
+        return outstanding
 
 
 class _Joiner:
@@ -182,7 +182,7 @@ class _Joiner:
         issued = active & load[:, None]
         number = self._issued + issued.cumsum(axis=0) - issued
         self._issued = self._issued + issued.sum(axis=0)
-        told = number[wait].repeat(self._ratio, axis=1)  # all that are issued: waits for none
+        issued = number[wait].repeat(self._ratio, axis=1)  # all that are issued: waits for none
         for warp in range(self._warps):
             group = warp // self._ratio
             mine = chunk.active[:, warp] & load
@@ -192,8 +192,8 @@ class _Joiner:
             needed = before - 1 - allowed
             waiting = chunk.active[wait, warp] & (needed >= 0)
             younger = number[wait, group][waiting] - 1 - own[needed[waiting]]
-            told[waiting, warp] = younger
-        least: Ints = told.reshape(len(told), self._groups, self._ratio).min(axis=2)
+            issued[waiting, warp] = younger
+        least: Ints = issued.reshape(len(issued), self._groups, self._ratio).min(axis=2)
         return least
 
 

@@ -72,7 +72,7 @@ def workload_of(
     kinds = np.zeros(steps, bool) if stores is None else np.asarray(stores, bool)
     if kinds.shape != (steps,):
         raise UserError(f"stores has the shape {kinds.shape}: must be ({steps},), one a step")
-    told = trace_options({"arrays": list(arrays)} if arrays else {})
+    stated = trace_options({"arrays": list(arrays)} if arrays else {})
     application = AddressApplication(
         name=name, addresses=array.astype(np.int64), stores=kinds, **options
     )
@@ -86,7 +86,7 @@ def workload_of(
         "warps_per_block": application.warps_per_block,
         **({"arrays": [list(one) for one in arrays]} if arrays else {}),
     }
-    start = told.applied(application).start
+    start = stated.applied(application).start
     spec = ApplicationSpec(name, start, origin=origin, warp_size=array.shape[2])
     return Workload(name, "array", 0, (spec,))
 

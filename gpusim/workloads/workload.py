@@ -164,16 +164,16 @@ def _trace(path: Path, overrides: Mapping[str, object] | None) -> Workload:
     from gpusim.traces.open_trace import open_trace
     from gpusim.traces.options import trace_options
 
-    told = dict(overrides or {})
-    trace = open_trace(path, options=trace_options(told))
-    origin: dict[str, object] = {"trace": path.name, **_stated(told)}
+    given = dict(overrides or {})
+    trace = open_trace(path, options=trace_options(given))
+    origin: dict[str, object] = {"trace": path.name, **_stated(given)}
     specs = tuple(
         ApplicationSpec(
             one.name, one.start, one.share, one.instance, origin, trace.files, trace.warp_size
         )
         for one in trace.applications
     )
-    return Workload(trace.name, trace.scale, trace.seed, specs, trace.relaunch, told)
+    return Workload(trace.name, trace.scale, trace.seed, specs, trace.relaunch, given)
 
 
 def _stated(options: Mapping[str, object]) -> dict[str, object]:

@@ -15,7 +15,7 @@ from gpusim.core.warp_program import INACTIVE, MEMORY_OPS, LaneChunk, Op
 from gpusim.hardware.sm.coalescer import Coalescing, coalesce
 from gpusim.traces.open_trace import open_trace
 from gpusim.traces.recorder import record_trace
-from gpusim.traces.warp_width import rewarp, told_of_width
+from gpusim.traces.warp_width import rewarp, width_notice
 from tests.examples import examples
 from tests.quick import quick
 from tests.traces.test_table import random_table, save
@@ -237,5 +237,7 @@ def test_traces_of_a_workload_file_say_so_too(tmp_path: Path) -> None:
     with simulate(load_model("tiny"), work) as run:
         (warning,) = (one for one in run.warnings if "warps of" in one)
         assert warning.startswith("wide: its warps of 64 threads are split into warps of 32 (sm.w")
-    told = told_of_width(32, 64, ["scalar", "instruction"])
-    assert "warps of 64 (sm.warp_size), and its scalar, instruction caches see no accesses" in told
+    notice = width_notice(32, 64, ["scalar", "instruction"])
+    assert (
+        "warps of 64 (sm.warp_size), and its scalar, instruction caches see no accesses" in notice
+    )

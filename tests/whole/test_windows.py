@@ -304,7 +304,7 @@ def test_short_windows_leave_no_interval() -> None:
 def test_few_windows_have_no_interval() -> None:
     part = run("tiny", "triad", sample=CYCLES.replace("10", "3"))
     facts = part.estimates.set_index("name")
-    assert facts.loc["cycles"].refused == "3 windows tell of it; an interval needs 8"
+    assert facts.loc["cycles"].refused == "3 windows measure it; an interval needs 8"
     assert np.isnan(facts.loc["cycles"].low)
 
 

@@ -64,8 +64,8 @@ class L1Passes:
             found = bank_passes(chunk.address[rows].reshape(-1, chunk.address.shape[2]), size)
             banks = found.reshape(len(rows), -1).T
             passes[:, rows] = np.maximum(passes[:, rows], banks)
-        told: NDArray[np.int64] = np.minimum(passes, PASSES) | least << LEAST_SHIFT
-        return told
+        packed: NDArray[np.int64] = np.minimum(passes, PASSES) | least << LEAST_SHIFT
+        return packed
 
     def _by_tags(self, counts: NDArray[np.int64], lines: NDArray[np.int64]) -> NDArray[np.int64]:
         """The most lines of each operation that lie in one tag bank."""

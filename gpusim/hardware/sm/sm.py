@@ -130,7 +130,7 @@ class Sm(Component, Home):
         self._shared_done.connect(self.process)
 
     def asked(self) -> Asked:
-        """What it wants to be told of a program."""
+        """What it asks of a program."""
         if self._asked is None:
             arithmetic = self._config.arithmetic
             kinds = set(self.sides)

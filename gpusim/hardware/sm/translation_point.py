@@ -152,8 +152,8 @@ class TranslationPoint:
         if self._on_l1_hit.listeners:
             self._on_l1_hit(self._sm, access.app, access.warp_slot, line, now)
         if self._on_request.listeners:
-            told = self._request(access, tag, now) if request is None else request
-            self._on_request(told, access.issued, until)
+            sent = self._request(access, tag, now) if request is None else request
+            self._on_request(sent, access.issued, until)
         access.cause = request
         access.hit_at = now
         access.hit_until = until

@@ -124,7 +124,7 @@ class Block:
         Args:
             warp_size: lanes of a warp.
             coalescing: what its transactions are like.
-            asked: what its SM wants to be told of its program.
+            asked: what its SM asks of its program.
         """
         self._coalescing = coalescing
         if not self._cut:

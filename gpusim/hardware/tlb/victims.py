@@ -97,14 +97,14 @@ class VictimBuffer(ArrayAround):
         self._entries.clear()
 
     def storage(self, dimensions: Dimensions) -> Sequence[Storage] | None:
-        told = super().storage(dimensions)
-        if told is None:
+        stored = super().storage(dimensions)
+        if stored is None:
             return None
         fields = {
             "base of pages": dimensions.page_bits - self._shift,
             "frames": dimensions.frame_bits << self._shift,
         }
-        return [*told, Storage("victim buffer", self._capacity, fields)]
+        return [*stored, Storage("victim buffer", self._capacity, fields)]
 
     def counters(self) -> tuple[object, ...]:
         return (*super().counters(), self.buffer)

@@ -46,13 +46,13 @@ def read_dimacs(lines: Lines, name: str) -> Graph:
     return graph_from_arcs(name, vertices, tail - first, head - first, weight)
 
 
-def _kinds(lines: Lines, letters: str, told: str) -> NDArray[np.uint8]:
+def _kinds(lines: Lines, letters: str, allowed: str) -> NDArray[np.uint8]:
     """The first byte of each line, which must be one of `letters` if the line is not blank."""
     kind = lines.first_bytes()
     known = np.isin(kind, [ord(letter) for letter in f"{letters}\n\r "])
     if not known.all():
         line = int(np.argmin(known))
-        raise lines.fail(line, f"{lines.line(line)[:40]!r} must begin with {told}")
+        raise lines.fail(line, f"{lines.line(line)[:40]!r} must begin with {allowed}")
     return kind
 
 

@@ -62,9 +62,9 @@ def read_graph(path: Path) -> Graph:
 
 def _named(lines: Lines, ending: str) -> str | None:
     """The format that an ending tells, unless the first line says otherwise."""
-    told = _ENDINGS.get(ending)
+    by_ending = _ENDINGS.get(ending)
     matrix = lines.line(0).lower().startswith("%%matrixmarket")
-    return "Matrix Market" if told == "edge list" and matrix else told
+    return "Matrix Market" if by_ending == "edge list" and matrix else by_ending
 
 
 def _format_of(lines: Lines) -> str:

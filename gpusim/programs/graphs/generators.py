@@ -43,9 +43,9 @@ def check_size(name: str, generator: GraphGenerator) -> None:
         UserError: says how much.
         ValueError: it has more vertices than 32-bit numbers.
     """
-    told = attrs.asdict(generator)  # type: ignore[arg-type]
-    vertices = told.get("vertices") or told["width"] * told["height"]
-    arcs = told.get("arcs") or vertices * told.get("mean_degree", _MEAN_DEGREE)
+    sizes = attrs.asdict(generator)  # type: ignore[arg-type]
+    vertices = sizes.get("vertices") or sizes["width"] * sizes["height"]
+    arcs = sizes.get("arcs") or vertices * sizes.get("mean_degree", _MEAN_DEGREE)
     if vertices > MOST_ARCS:
         raise ValueError(f"{vertices} vertices; at most {MOST_ARCS} are possible")
     afford(_VERTEX_BYTES * vertices + _ARC_BYTES * arcs, f"{name}: the graph")

@@ -35,11 +35,11 @@ def read_matrix_market(lines: Lines, name: str) -> Graph:
     lines.blank(np.flatnonzero(lines.first_bytes() == ord("%")))
     tokens = Tokens.of(lines)
     sizes = tokens[tokens.line == tokens.line[0]] if len(tokens) else tokens
-    told = "rows columns entries" if form == "coordinate" else "rows columns"
+    size_line = "rows columns entries" if form == "coordinate" else "rows columns"
     if not len(tokens):
-        raise UserError(f"graph file {lines.path} has no line {told!r}")
-    if len(sizes) != len(told.split()):
-        raise sizes.fail(0, f"{len(sizes)} numbers; must be {told!r}")
+        raise UserError(f"graph file {lines.path} has no line {size_line!r}")
+    if len(sizes) != len(size_line.split()):
+        raise sizes.fail(0, f"{len(sizes)} numbers; must be {size_line!r}")
     rows, columns, *entries = sizes.integers("size", 0, MOST_ARCS).tolist()
     if rows != columns:
         raise sizes.fail(0, f"{rows} rows and {columns} columns; a graph's matrix is square")
@@ -64,11 +64,11 @@ def _header(lines: Lines) -> tuple[str, str, str]:
     words = lines.line(0).split()
     if len(words) != 5 or words[0].lower() != "%%matrixmarket":
         raise lines.fail(0, "must be '%%MatrixMarket matrix FORMAT FIELD SYMMETRY'")
-    told = [word.lower() for word in words[1:]]
-    for word, allowed in zip(told, (("matrix",), _FORMATS, _VALUES, _SYMMETRIES), strict=True):
+    named = [word.lower() for word in words[1:]]
+    for word, allowed in zip(named, (("matrix",), _FORMATS, _VALUES, _SYMMETRIES), strict=True):
         if word not in allowed:
             raise lines.fail(0, f"{word!r} is not supported; allowed: {', '.join(allowed)}")
-    _, form, field, symmetry = told
+    _, form, field, symmetry = named
     if form == "array" and field == "pattern":
         raise lines.fail(0, "an array of the field 'pattern' has no values; it cannot be")
     return form, field, symmetry

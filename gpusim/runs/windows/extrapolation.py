@@ -152,8 +152,8 @@ def estimates_of(
         refusal: why a number cannot have an interval; "": it can.
     """
 
-    def numbers(told: Shares) -> dict[str, int | float]:
-        return {one.name: one.value for one in headline(told)}
+    def numbers(shares: Shares) -> dict[str, int | float]:
+        return {one.name: one.value for one in headline(shares)}
 
     enough = range(len(shares) if len(shares) >= LEAST_WINDOWS else 0)
     without = [numbers(shares.without(gone)) for gone in enough]
@@ -211,8 +211,8 @@ def _facts(
     count = rule.windows
     found = np.array([numbers[value.name] for numbers in without if value.name in numbers])
     if not refusal and len(found) < LEAST_WINDOWS:
-        told = len(found) if without else count
-        refusal = f"{told} windows tell of it; an interval needs {LEAST_WINDOWS}"
+        measured = len(found) if without else count
+        refusal = f"{measured} windows measure it; an interval needs {LEAST_WINDOWS}"
     number = float(value.value)
     if not refusal and not number:
         refusal = "no window tells of any"

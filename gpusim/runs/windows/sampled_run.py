@@ -144,7 +144,7 @@ def sampled(run: RunData, machine: Machine, pace: MeasuringPace) -> RunData:
         )
 
     found = whole(shares)
-    drift = _told_of_short_windows(pace, machine.config) or _told_of_drift(machine)
+    drift = _short_windows(pace, machine.config) or _drift(machine)
     maxima = {metric.name for metric in machine.metrics if made_of_largest(metric)}
     return evolve(
         run,
@@ -191,15 +191,15 @@ def _halves(windows: Sequence[Window], owners: NDArray[np.int64]) -> tuple[Share
 
     None: there are no such windows.
     """
-    told = [
+    found = [
         (window, halves)
         for window in windows
         if (halves := _halves_of(window)) is not None
         and all(half[app].issued[app] for half in halves for app in range(len(half)))
     ]
-    if not told:
+    if not found:
         return None
-    of, both = zip(*told, strict=True)
+    of, both = zip(*found, strict=True)
     early, late = zip(*both, strict=True)
     return _shares(of, early, owners), _shares(of, late, owners)
 
@@ -235,11 +235,11 @@ def _warnings(pace: MeasuringPace, shares: Shares, run: RunData, drift: str) -> 
         yield "sampled: more than half of the program was timed: run it whole"
     if drift:
         yield f"sampled: {drift}; there are no intervals, and estimates may be far off"
-    if told := _told_of_halves(pace.windows):
-        yield told
+    if notice := _uneven_halves(pace.windows):
+        yield notice
 
 
-def _told_of_short_windows(pace: MeasuringPace, config: GpuConfig) -> str:
+def _short_windows(pace: MeasuringPace, config: GpuConfig) -> str:
     """Whether windows are too short to tell anything; "": they are not, or are whole launches."""
     if pace.plan.length.unit == LAUNCH:
         return ""
@@ -253,7 +253,7 @@ def _told_of_short_windows(pace: MeasuringPace, config: GpuConfig) -> str:
     )
 
 
-def _told_of_drift(machine: Machine) -> str:
+def _drift(machine: Machine) -> str:
     """Whether warps come apart further than windows are long, or blocks may; "": they do not."""
     for scheduler in machine.schedulers:
         assert isinstance(scheduler, SkippingScheduler)
@@ -271,7 +271,7 @@ def _told_of_drift(machine: Machine) -> str:
     return ""
 
 
-def _told_of_halves(windows: Sequence[Window]) -> str:
+def _uneven_halves(windows: Sequence[Window]) -> str:
     """Whether the first halves of windows differ from the second ones: then they are not warm."""
     found = []
     for window in windows:

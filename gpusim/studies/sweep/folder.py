@@ -224,17 +224,17 @@ class RunFolder:
             stream.write(text.encode())
 
 
-def _failed_run(told: Any) -> FailedRun:
+def _failed_run(stored: Any) -> FailedRun:
     """The failed run that a file of a failure describes.
 
     Raises:
         LookupError, TypeError: it is something else.
     """
-    failure = Failure(**told["failure"])
-    texts = [told["key"], told["label"], *attrs.astuple(failure)[:-1]]
-    if not all(isinstance(text, str) for text in texts) or type(told["attempts"]) is not int:
+    failure = Failure(**stored["failure"])
+    texts = [stored["key"], stored["label"], *attrs.astuple(failure)[:-1]]
+    if not all(isinstance(text, str) for text in texts) or type(stored["attempts"]) is not int:
         raise TypeError("its values are of other types")
-    return FailedRun(told["key"], told["label"], failure, told["attempts"])
+    return FailedRun(stored["key"], stored["label"], failure, stored["attempts"])
 
 
 def _make(folder: Path) -> None:

@@ -58,8 +58,8 @@ class Machines:
         one, other = self._changes(first), self._changes(second)
         for key in one:
             if key != _STAGES and one[key] != other.get(key, one[key]):
-                told = (each[key] or each.get(f"{key}.policy", "none") for each in (one, other))
-                return f"both decide {key}: {' and '.join(told)}"
+                choices = (each[key] or each.get(f"{key}.policy", "none") for each in (one, other))
+                return f"both decide {key}: {' and '.join(choices)}"
         try:
             self._values(first, second)
         except UserError as error:

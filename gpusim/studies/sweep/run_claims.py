@@ -221,7 +221,7 @@ def _owner(claim: Path) -> str:
 
 def _lives(sweep: Path) -> bool:
     with suppress(FileNotFoundError):
-        process, began = _told(sweep)
+        process, began = _read_claim(sweep)
         if process is not None:
             started = _started(process)
             if started is None:
@@ -232,7 +232,7 @@ def _lives(sweep: Path) -> bool:
     return False
 
 
-def _told(sweep: Path) -> tuple[int | None, float]:
+def _read_claim(sweep: Path) -> tuple[int | None, float]:
     """Process of this machine, and its start; None where the file names none of this machine.
 
     A file may be half written, touched by a sweep that was taken for gone, or damaged.

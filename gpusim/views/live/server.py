@@ -118,8 +118,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(HTTPStatus.BAD_REQUEST, f"at most {_MOST_BYTES} bytes of JSON")
             return
         try:
-            told = json.loads(self.rfile.read(int(length)))
-            name, count = told["command"], told.get("cycles", told.get("runs", 1))
+            order = json.loads(self.rfile.read(int(length)))
+            name, count = order["command"], order.get("cycles", order.get("runs", 1))
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             self._refuse(HTTPStatus.BAD_REQUEST, 'must be JSON such as {"command": "pause"}')
             return

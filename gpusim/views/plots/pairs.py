@@ -56,8 +56,8 @@ def pair_matrix(
     for (row, column), number in np.ndenumerate(numbers):
         if np.isfinite(number):
             colour = "white" if abs(number) > _DARK * limit else "black"
-            told = f"{number:+.0f}" if abs(number) >= 0.5 else "0"
-            axes.text(column, row, told, ha="center", va="center", color=colour, fontsize=6)
+            text = f"{number:+.0f}" if abs(number) >= 0.5 else "0"
+            axes.text(column, row, text, ha="center", va="center", color=colour, fontsize=6)
     for place in range(len(numbers)):
         axes.add_patch(
             Rectangle(

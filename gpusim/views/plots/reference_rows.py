@@ -106,7 +106,7 @@ def _draw(axes: Axes, rows: Sequence[Stated], unit: str) -> None:
     axes.plot(ours, places, "o", color=PALETTE[0], markersize=3.5, label=OURS, clip_on=False)
     for place, row in zip(places, rows, strict=True):
         axes.annotate(
-            f"{_told(row.theirs)} | {_told(row.ours)}",
+            f"{_text(row.theirs)} | {_text(row.ours)}",
             (1, place),
             (8, 0),
             xycoords=("axes fraction", "data"),
@@ -134,7 +134,7 @@ def _scale(axes: Axes, values: Sequence[float]) -> None:
         axes.axvline(0, color="0.6", linewidth=0.6, zorder=0)
 
 
-def _told(number: float) -> str:
+def _text(number: float) -> str:
     """Three digits, large numbers in full."""
     if isnan(number):
         return "–"

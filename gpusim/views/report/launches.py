@@ -60,29 +60,29 @@ def kernel_numbers(result: Result) -> Table | None:
     if not facts:
         return None
     kernels = _by_length(result)
-    told = kernels.head(KERNELS).to_dict("records")
+    rows = kernels.head(KERNELS).to_dict("records")
     groups = [
         Group(
             [
                 (
                     Cell(facts[name][1], title=name),
-                    *(_cell(result, kernel, name) for kernel in told),
+                    *(_cell(result, kernel, name) for kernel in rows),
                 )
                 for name in names
-                if not name.startswith("share_") or any(one[name] > 0 for one in told)
+                if not name.startswith("share_") or any(one[name] > 0 for one in rows)
             ],
             heading,
         )
         for heading, names in in_sections(facts).items()
     ]
     several = kernels.app.nunique() > 1
-    columns = (f"{one['kernel']} ({one['app']})" if several else one["kernel"] for one in told)
+    columns = (f"{one['kernel']} ({one['app']})" if several else one["kernel"] for one in rows)
     return Table(
         "All headline numbers by kernel",
         ("what",),
         tuple(columns),
         groups,
-        rest_note(len(told), len(kernels), "kernels"),
+        rest_note(len(rows), len(kernels), "kernels"),
     )
 
 
@@ -127,8 +127,8 @@ def _timed(result: Result) -> pd.DataFrame:
 def _by_length(result: Result) -> pd.DataFrame:
     """Kernels with the cycles of their launches: in all, mean, longest; longest in all first."""
     lengths = _timed(result).groupby(["app", "kernel"], sort=False).length
-    told = lengths.agg(all="sum", mean="mean", longest="max").reset_index()
-    kernels = result.kernels.merge(told, on=["app", "kernel"])
+    by_kernel = lengths.agg(all="sum", mean="mean", longest="max").reset_index()
+    kernels = result.kernels.merge(by_kernel, on=["app", "kernel"])
     return kernels.sort_values("all", ascending=False, kind="stable")
 
 

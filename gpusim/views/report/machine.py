@@ -101,8 +101,8 @@ def machine_facts(config_toml: str) -> list[tuple[str, str]]:
         ("memory", config.get("memory", {}), _MEMORY),
         ("MIG", config.get("mig", {}), _MIG),
     ]
-    told = [(name, _told(table, phrases)) for name, table, phrases in facts if table]
-    return [(name, text) for name, text in told if text]
+    phrased = [(name, _phrase(table, phrases)) for name, table, phrases in facts if table]
+    return [(name, text) for name, text in phrased if text]
 
 
 def _tlb(tlb: Mapping[str, Any]) -> tuple[Mapping[str, Any], Sequence[str]]:
@@ -110,18 +110,18 @@ def _tlb(tlb: Mapping[str, Any]) -> tuple[Mapping[str, Any], Sequence[str]]:
     return tlb, (*_TLB, "ideal: every lookup hits" if tlb.get("ideal") else "")
 
 
-def _told(table: Mapping[str, Any], phrases: Sequence[str]) -> str:
+def _phrase(table: Mapping[str, Any], phrases: Sequence[str]) -> str:
     """The phrases for which the table has all values, none of them plain."""
     values = {key: _shown(key, value) for key, value in table.items()}
     if values.get("ways", "") in ("0", values.get("entries")):
         values["ways"] = "all"
-    told = []
+    phrased = []
     for phrase in phrases:
         needed = re.findall(r"{(\w+)}", phrase)
         plain = [key for key in needed if key in _PLAIN and table.get(key) == _PLAIN[key]]
         if phrase and not plain and all(key in values for key in needed):
-            told.append(_counted(phrase.format_map(values)))
-    return ", ".join(told)
+            phrased.append(_counted(phrase.format_map(values)))
+    return ", ".join(phrased)
 
 
 def _shown(key: str, value: Any) -> str:
