@@ -23,7 +23,7 @@ class HashedArray(ArrayAround):
     [our choice], as to an array without a hash.  Of pages larger than the smallest, fewer bits
     are mixed [our choice: sizes side by side are looked up by one name].
 
-    With ``"xor-slices"``, there are two slices of half of the sets.  The fold of so many bits
+    With ``"xor-slices"``, there are two slices of half of the sets.  The fold of as many bits
     fewer chooses the set of a slice, and the parity of all bits the slice, as in an A100's L3 TLB.
     Taken by the letter, that parity is the parity of the fold, too: each set is in use in one of
     the slices only.
