@@ -74,7 +74,7 @@ GROUPS = {
 }
 
 
-HEAD = ("dataset", "type, unit", "what it tells")
+HEAD = ("dataset", "type, unit", "what it is")
 
 
 def grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
