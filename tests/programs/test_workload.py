@@ -156,7 +156,7 @@ BAD = [
     (GOOD.replace("n = 16", "n = 0"), "applications.0.quick.n = 0: .*from 1 to 32768"),
     (
         GOOD.replace("n = 16", "n = 16\niterations = 17"),
-        "'iterations' must be from 1 to n = 16: 17",
+        r"'iterations' must be from 1 to 16 \(n = 16, .*: 17",
     ),
     (GOOD.replace('"atax"', '"atacks"'), "no program named 'atacks'; did you mean 'atax'"),
     (GOOD.replace('"atax"', '"no.module:X"'), "cannot load the program 'no.module:X'"),

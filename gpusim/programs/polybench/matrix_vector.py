@@ -114,6 +114,11 @@ def _some(k: gpu.BlockTracer, instructions: int, where: gpu.Mask | None) -> None
         k.compute(instructions, where)
 
 
+def _shortest(n: int, rows: int | None, column_iterations: int | None) -> int:
+    """The most elements that the threads of both kernels can sum up."""
+    return min(n, rows or n) if column_iterations is None else n
+
+
 @frozen
 class MatrixParameters:
     """Size and length of a matrix-vector program.
@@ -131,16 +136,10 @@ class MatrixParameters:
 
     n: int = gpu.number(4096, 1, 32768)
     rows: int | None = gpu.number(None, 1, 32768)
-    iterations: int | None = gpu.number(None)
-    column_iterations: int | None = gpu.number(None)
+    iterations: int | None = gpu.number(None, most=_shortest)
+    column_iterations: int | None = gpu.number(None, most=lambda n, rows: rows or n)
     kernels: str = gpu.choice("both", ("both", "rows", "columns"))
     compiled_for: str = gpu.choice("ptx", ("ptx", "gcn3"))
-
-    def __attrs_post_init__(self) -> None:
-        across, down = (self.n, "n"), (self.height, "rows")
-        alike = self.column_iterations is None
-        self._check("iterations", self.iterations, min(across, down) if alike else across)
-        self._check("column_iterations", self.column_iterations, down)
 
     @property
     def height(self) -> int:
@@ -156,11 +155,6 @@ class MatrixParameters:
     def down(self) -> int:
         """Elements of a column that are summed up."""
         return self.column_iterations or self.iterations or self.height
-
-    @staticmethod
-    def _check(key: str, number: int | None, most: tuple[int, str]) -> None:
-        if number is not None and not 1 <= number <= most[0]:
-            raise ValueError(f"{key!r} must be from 1 to {most[1]} = {most[0]}: {number}")
 
 
 @frozen
