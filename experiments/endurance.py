@@ -29,7 +29,7 @@ from gpusim.programs.catalog import program_of
 from gpusim.programs.graphs.files import read_graph
 from gpusim.programs.graphs.graph import Graph
 from gpusim.programs.kernel import Program
-from gpusim.programs.rodinia.bfs import BfsParameters, bfs
+from gpusim.programs.rodinia.bfs import bfs
 from gpusim.runs.monitor import Progress, now_and_then, sample
 from gpusim.runs.run import run_machine
 from gpusim.studies.scripts import FOLDER
@@ -66,7 +66,8 @@ class Searches(Program):
 
     def _search(self, number: int) -> Program:
         source = self._sources[number % len(self._sources)]
-        return program_of(bfs).start(BfsParameters(source=source), self._graph, 0)
+        kind = program_of(bfs)
+        return kind.start(kind.parameters(source=source), self._graph, 0)
 
     def launches(self) -> Iterator[Launch]:
         while time.process_time() < self._until:
