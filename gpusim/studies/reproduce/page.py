@@ -20,7 +20,12 @@ from gpusim.studies.reproduce.first_screen import first_screen
 from gpusim.studies.reproduce.markdown import markdown
 from gpusim.studies.reproduce.run import Judged, Outcome, unmeasured
 from gpusim.studies.reproduce.sensitivity import Sensitivity
-from gpusim.studies.reproduce.sensitivity_page import calibration, sensitivity_part, sources
+from gpusim.studies.reproduce.sensitivity_page import (
+    calibration,
+    readings,
+    sensitivity_part,
+    sources,
+)
 from gpusim.studies.reproduce.verdict import Measured, Verdict
 
 PICTURES = "pictures"
@@ -34,6 +39,11 @@ _ROW = re.compile(rf"^\| (\S+) \| .* \| ({'|'.join(Verdict)}) \|$", re.MULTILINE
 def choices_id(paper: Paper) -> str:
     """The id of the part of a page, and of its picture, that show how choices were tried."""
     return f"{paper.paper}.choices"
+
+
+def readings_id(paper: Paper) -> str:
+    """The name of the table of what a paper leaves open, with sources."""
+    return f"{paper.paper}.readings"
 
 
 def claims_id(paper: Paper) -> str:
@@ -67,6 +77,7 @@ def write_page(
     except (OSError, UnicodeDecodeError) as error:
         raise WriteError(f"cannot read {path}: {error}") from error
     write_rows(claims_rows(paper), folder, claims_id(paper))
+    write_rows(readings(paper), folder, readings_id(paper))
     for one in found:
         write_table(one, folder)
     parts |= {one.figure.id: "\n".join(_part(one, kind)) for one in found if one.table is not None}
@@ -94,7 +105,13 @@ def page_text(paper: Paper, parts: dict[str, str]) -> str:
     """
     text = "".join(parts.values())
     begin = first_screen(paper, text, verdicts_on(paper, text), _cover(paper, parts))
-    lines = [f"# {paper.title}", "", begin, *_measured(paper), *sources(paper)]
+    lines = [
+        f"# {paper.title}",
+        "",
+        begin,
+        *_measured(paper),
+        *sources(paper, f"{TABLES}/{readings_id(paper)}.csv"),
+    ]
     if choices_id(paper) in parts:
         tried = _folded("Calibration, and readings one by one", parts[choices_id(paper)])
         lines += _marked(choices_id(paper), tried, [])

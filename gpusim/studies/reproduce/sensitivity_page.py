@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from math import isnan
 from typing import TYPE_CHECKING
 
-from gpusim.studies.reproduce.choices import Reading
+from gpusim.studies.reproduce.choices import Choice, Reading
 from gpusim.studies.reproduce.claims import Claim, Paper, Role
 from gpusim.studies.reproduce.markdown import markdown
 from gpusim.studies.reproduce.sensitivity import Sensitivity, Variation, values_of
@@ -27,15 +27,20 @@ _PANELS = 3
 _LONG = 34
 
 
-def sources(paper: Paper) -> Iterator[str]:
-    """What is open, how it may be read, who says so, and what was taken."""
+def sources(paper: Paper, table: str) -> Iterator[str]:
+    """What is open, how it may be read, what was taken, and how good the sources are.
+
+    Args:
+        paper: whose choices they are.
+        table: where the table of the sources is, from the page.
+    """
     if not paper.choice:
         return
     yield from ("## What the paper leaves open", "")
     frozen = f"Frozen in commit `{paper.frozen}`" if paper.frozen else "Not frozen yet"
     yield (
-        f"{frozen}, chosen by *calibration* claims alone. Sources: A, released code or data; "
-        "B, a paper; C, inferred; D, from memory, or our own."
+        f"{frozen}, chosen by *calibration* claims alone. [Sources]({table}): A, released code or "
+        "data; B, a paper; C, inferred; D, from memory, or our own."
     )
     yield ""
     rows = [
@@ -46,7 +51,20 @@ def sources(paper: Paper) -> Iterator[str]:
 
 
 def _read(reading: Reading) -> str:
-    return f"**{reading.name}**: {reading.source} ({reading.grade})"
+    return f"{reading.name} ({reading.grade})"
+
+
+def readings(paper: Paper) -> list[tuple[str, ...]]:
+    """Every reading of every choice with its source, and what it sets: a table beside the page."""
+    head = ("choice", "what is open", "reading", "taken", "source", "grade", "sets")
+    return [head, *(row for choice in paper.choice for row in _rows(choice))]
+
+
+def _rows(choice: Choice) -> Iterator[tuple[str, ...]]:
+    for one in choice.reading:
+        sets = ", ".join(f"{key} = {value}" for key, value in {**one.set, **one.variants}.items())
+        taken = "yes" if one.taken else ""
+        yield choice.name, choice.about, one.name, taken, one.source, one.grade, sets
 
 
 def sensitivity_part(

@@ -13,8 +13,10 @@ from gpusim.studies.reproduce.page import (
     claims_rows,
     page_text,
     parts_of,
+    readings_id,
     verdicts_on,
 )
+from gpusim.studies.reproduce.sensitivity_page import readings
 from tests import ROOT
 
 FOLDER = ROOT / "docs" / "reproduction"
@@ -27,10 +29,11 @@ def test_a_page_is_what_its_parts_and_claims_make(paper):
 
 
 @pytest.mark.parametrize("paper", papers(), ids=lambda paper: paper.paper)
-def test_the_table_beside_a_page_says_how_its_claims_are_measured(paper, tmp_path):
-    written = write_rows(claims_rows(paper), tmp_path, claims_id(paper))
-    beside = FOLDER / "tables" / f"{claims_id(paper)}.csv"
-    assert beside.read_bytes() == written.read_bytes()
+def test_tables_beside_a_page_say_how_its_claims_are_measured_and_who_says_so(paper, tmp_path):
+    tables = {claims_id(paper): claims_rows(paper), readings_id(paper): readings(paper)}
+    for name, rows in tables.items():
+        written = write_rows(rows, tmp_path, name)
+        assert (FOLDER / "tables" / f"{name}.csv").read_bytes() == written.read_bytes()
 
 
 @pytest.mark.parametrize("paper", papers(), ids=lambda paper: paper.paper)
