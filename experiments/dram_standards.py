@@ -70,9 +70,11 @@ def _of_products() -> str:
     for model, name in PRODUCTS.items():
         dram = gpusim.load_model(model).config.dram
         unlike = differences(dram, standards()[name])
-        told = ", ".join(f"{key} {ours} ({theirs})" for key, ours, theirs in unlike)
+        unlike_keys = ", ".join(f"{key} {ours} ({theirs})" for key, ours, theirs in unlike)
         equal = f"{len(TIMING) - len(unlike)} of {len(TIMING)}"
-        rows.append((f"`{model}`", f"`{name}`", f"{dram.clock / 1e6:.0f}", equal, told or "–"))
+        rows.append(
+            (f"`{model}`", f"`{name}`", f"{dram.clock / 1e6:.0f}", equal, unlike_keys or "–")
+        )
     return _table(rows)
 
 

@@ -105,8 +105,8 @@ def endure(graph: Graph, minutes: float) -> list[Look]:
             if looks and time.process_time() < began + looks[-1].minutes * 60 + LOOK_SECONDS:
                 return
             look(progress)
-            told = f"search {program.number}, {progress.transactions:,} transactions"
-            bar.update(shown, completed=looks[-1].minutes, description=told)
+            label = f"search {program.number}, {progress.transactions:,} transactions"
+            bar.update(shown, completed=looks[-1].minutes, description=label)
 
         machine.env.start(now_and_then(machine, report), onlooker=True)
         run_machine(machine)

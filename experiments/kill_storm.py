@@ -182,9 +182,9 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2)
-    told = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        found = storm(told.runs, told.kills, Path(folder), told.seed, told.jobs)
+        found = storm(options.runs, options.kills, Path(folder), options.seed, options.jobs)
     print(f"{found.runs} runs, {found.starts} starts of the sweep")
     print(f"killed: {found.kills[0]} sweeps and {found.kills[1]} workers")
     print("\n".join(found.problems) or "each run is there once, and nothing is left behind")

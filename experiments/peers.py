@@ -167,8 +167,8 @@ def read_cases(path: Path) -> Cases:
     try:
         cases = structure(document.data, Cases)
     except StructureError as error:
-        told = (f"{path}: {'.'.join(one.key)}: {one.message}" for one in error.problems)
-        raise UserError("\n".join(told)) from error
+        problems = (f"{path}: {'.'.join(one.key)}: {one.message}" for one in error.problems)
+        raise UserError("\n".join(problems)) from error
     if not cases.cases:
         raise UserError(f"{path}: must have a table [cases.NAME]")
     return cases

@@ -77,8 +77,8 @@ def _reasons(message: str, model: str) -> Iterator[str]:
     for line in message.splitlines():
         need = re.match(r".*?(needs .*)", line)
         place = re.match(r"\S+\.toml(?::\d+)?: (.*)", line)
-        told = need[1].partition(f": {model}")[0] if need else place[1] if place else line
-        yield re.sub(r"^([\w.]+)(?: = [^:]+)?: ", r"`\1`: ", told)
+        line_reason = need[1].partition(f": {model}")[0] if need else place[1] if place else line
+        yield re.sub(r"^([\w.]+)(?: = [^:]+)?: ", r"`\1`: ", line_reason)
 
 
 def table(outcomes: Mapping[tuple[str, str], Outcome]) -> str:

@@ -103,7 +103,7 @@ class Compared:
         transactions: of the whole.
         error, half: of cycles: estimate and half of its interval, in parts of the truth.
         main: of `MAIN`, those whose truth lies in their interval, and that have one.
-        inside, told: of all numbers, how many have their truth in their interval, and how many
+        inside, intervals: of all numbers, how many have their truth in their interval, and how many
             have an interval.
         refused: numbers that have none.
         timed: part of the warp instructions that was timed.
@@ -117,7 +117,7 @@ class Compared:
     half: float
     main: tuple[int, int]
     inside: int
-    told: int
+    intervals: int
     refused: int
     timed: float
     seconds: tuple[float, float]
@@ -151,8 +151,8 @@ def compare(case: Case, results: SweepResults) -> Compared:
 
 def timed_part(part: Result) -> float:
     """The part of the warp instructions that was timed, from the run's own warning."""
-    (told,) = (text for text in part.warnings if "of the warp instructions were timed" in text)
-    return float(told.rpartition("; ")[0].rpartition("; ")[2].partition("%")[0]) / 100
+    (warning,) = (text for text in part.warnings if "of the warp instructions were timed" in text)
+    return float(warning.rpartition("; ")[0].rpartition("; ")[2].partition("%")[0]) / 100
 
 
 def rows(found: Sequence[Compared]) -> Iterator[list[str]]:
@@ -166,12 +166,12 @@ def rows(found: Sequence[Compared]) -> Iterator[list[str]]:
             f"{one.error:+.1%}",
             half,
             "{} of {}".format(*one.main),
-            f"{one.inside} of {one.told}",
+            f"{one.inside} of {one.intervals}",
             str(one.refused),
             f"{one.timed:.1%}",
             " / ".join(f"{seconds:.0f}" for seconds in one.seconds),
         ]
-    inside, told = (sum(getattr(one, name) for one in found) for name in ("inside", "told"))
+    inside, whole = (sum(getattr(one, name) for one in found) for name in ("inside", "intervals"))
     median = float(np.median([abs(one.error) for one in found]))
     main = "{} of {}".format(*np.sum([one.main for one in found], axis=0))
     yield [
@@ -181,7 +181,7 @@ def rows(found: Sequence[Compared]) -> Iterator[list[str]]:
         f"median {median:.1%}",
         "",
         main,
-        f"{inside} of {told}",
+        f"{inside} of {whole}",
         str(sum(one.refused for one in found)),
         "",
         "",

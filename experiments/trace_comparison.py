@@ -150,7 +150,7 @@ class Differences:
         """
         columns = self._trace.columns
         fetched = self._measured.figures["instruction misses"]
-        untold = self._trace.counter("L1ICache", "read-miss") - fetched
+        untraced = self._trace.counter("L1ICache", "read-miss") - fetched
         groups = len(np.unique(columns["cu"] // self._group))
         if name in ("instruction misses", "instruction TLB hits"):
             kernels = len(np.unique(columns["kernel"] << 8 | columns["cu"] // self._group))
@@ -158,10 +158,10 @@ class Differences:
             between = code_between(columns, self._group)
             yield _up_to("code between distant accesses", max(between - fetched, 0.0))
         elif name in ("L2 read hits", "L2 read misses", "DRAM reads"):
-            yield _up_to("code that is not told", untold)
+            yield _up_to("code that is not traced", untraced)
         elif name in ("L2 write misses", "L2 write hits"):
-            displaced = max(untold, 0.0) / groups * self._l2_ways
-            yield Difference("code that is not told", -displaced, displaced)
+            displaced = max(untraced, 0.0) / groups * self._l2_ways
+            yield Difference("code that is not traced", -displaced, displaced)
 
     def _host_copies(self, name: str) -> Difference:
         """Copies between host and device, which DRAM counts but no cache sees.
@@ -195,7 +195,7 @@ def emptied_caches(trace: Trace, model: LoadedModel, reference: Figures) -> Empt
     """
     every = frozenset(range(1, int(trace.columns["kernel"].max()) + 1))
 
-    def told_by(name: str, *candidates: Emptied) -> Emptied:
+    def nearer_by(name: str, *candidates: Emptied) -> Emptied:
         def off(one: Emptied) -> float:
             counts = Replay(model.config, one).run(trace.columns)
             return abs(replayed_figures(trace, counts)[name] - reference[name])
@@ -206,8 +206,8 @@ def emptied_caches(trace: Trace, model: LoadedModel, reference: Figures) -> Empt
         return min(candidates, key=off)
 
     by_copies = Emptied(trace.copied, trace.copied)
-    l1 = told_by("L1 read misses", by_copies, Emptied(every, trace.copied)).l1
-    return told_by("L2 read misses", Emptied(l1, trace.copied), Emptied(l1, every))
+    l1 = nearer_by("L1 read misses", by_copies, Emptied(every, trace.copied)).l1
+    return nearer_by("L2 read misses", Emptied(l1, trace.copied), Emptied(l1, every))
 
 
 def compare(path: Path, pace: str = RECORDED) -> Comparison:

@@ -122,10 +122,10 @@ def read_trace(path: Path) -> Trace:
     """
     side = path.with_suffix(".json")
     try:
-        told = json.loads(side.read_text(encoding="utf-8"))
-        counters = told["mgpusim_counters"]
+        recorded = json.loads(side.read_text(encoding="utf-8"))
+        counters = recorded["mgpusim_counters"]
         cycles = int(counters["Driver"]["kernel_cycles_1GHz"])
-        copied = _copied(told.get("kernels", ()))
+        copied = _copied(recorded.get("kernels", ()))
     except OSError as error:
         raise UserError(f"{side}: {error.strerror}") from error
     except (KeyError, TypeError, ValueError) as error:

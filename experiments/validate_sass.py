@@ -85,13 +85,13 @@ class Comparison:
         return all(row.passed for row in self.rows)
 
 
-def reference_figures(told: Mapping[str, float]) -> Figures:
+def reference_figures(stated: Mapping[str, float]) -> Figures:
     """What Accel-Sim counts for a trace."""
     return {
-        "L1 accesses": told["l1_accesses"],
-        "L2 accesses": told["l2_accesses"],
-        "L2 hits": told["l2_accesses"] * (1 - told["l2_miss_rate"]),
-        "DRAM reads": told["dram_reads"],
+        "L1 accesses": stated["l1_accesses"],
+        "L2 accesses": stated["l2_accesses"],
+        "L2 hits": stated["l2_accesses"] * (1 - stated["l2_miss_rate"]),
+        "DRAM reads": stated["dram_reads"],
     }
 
 
@@ -137,7 +137,7 @@ def asked_sectors(model: LoadedModel, workload: Workload) -> int:
     )
 
 
-def compare(folder: Path, model: str, told: Mapping[str, Mapping[str, float]]) -> Comparison:
+def compare(folder: Path, model: str, stated: Mapping[str, Mapping[str, float]]) -> Comparison:
     """Run one trace.
 
     Raises:
@@ -146,7 +146,7 @@ def compare(folder: Path, model: str, told: Mapping[str, Mapping[str, float]]) -
     loaded = load_model(model)
     if not loaded.config.l2.sectored:
         raise UserError(f"{model}: l2.sector must be smaller than a line: sectors are compared")
-    reference = reference_figures(told[folder.name])
+    reference = reference_figures(stated[folder.name])
     ours = measured_figures(loaded, load_workload(str(folder)))
     noise = dict.fromkeys(("L2 hits", "DRAM reads"), NOISE * reference["L2 accesses"])
     return Comparison(
@@ -186,17 +186,17 @@ def table_of(found: Sequence[Comparison]) -> Table:
     return table
 
 
-def folders_of(reference: Path, told: Mapping[str, object]) -> list[Path]:
+def folders_of(reference: Path, stated: Mapping[str, object]) -> list[Path]:
     """The folders of traces for which there are counts of Accel-Sim.
 
     Raises:
         UserError: there is none.
     """
     lists = (path.parent for path in sorted(reference.rglob(KERNELS_LIST)))
-    if folders := [folder for folder in lists if folder.name in told]:
+    if folders := [folder for folder in lists if folder.name in stated]:
         return folders
     raise UserError(
-        f"{reference}: there is no folder {' or '.join(sorted(told))} with a {KERNELS_LIST}"
+        f"{reference}: there is no folder {' or '.join(sorted(stated))} with a {KERNELS_LIST}"
     )
 
 
@@ -234,13 +234,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("-j", "--processes", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args(arguments)
     try:
-        told = read_counts(options.counts)
-        folders = folders_of(options.reference, told)
+        stated = read_counts(options.counts)
+        folders = folders_of(options.reference, stated)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     results = list(
-        each(partial(compare, model=options.model, told=told), folders, options.processes)
+        each(partial(compare, model=options.model, stated=stated), folders, options.processes)
     )
     found = [one for one in results if isinstance(one, Comparison)]
     failures = [one for one in results if isinstance(one, Failure)]

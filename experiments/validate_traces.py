@@ -84,7 +84,7 @@ def table_of(comparisons: Sequence[Comparison]) -> Table:
                 f"{row.reference:,.0f}",
                 f"{100 * row.relative:+.1f}",
                 f"[red]{verdict}[/red]" if verdict == "OUT" else verdict,
-                "" if verdict == "ok" else _told(row),
+                "" if verdict == "ok" else _reason(row),
             )
         ratio = comparison.cycles / comparison.reference_cycles - 1
         table.add_row(
@@ -99,7 +99,7 @@ def table_of(comparisons: Sequence[Comparison]) -> Table:
     return table
 
 
-def _told(row: Row) -> str:
+def _reason(row: Row) -> str:
     parts = [
         f"{one.name} {one.low:+,.0f}" + ("" if one.low == one.high else f" to {one.high:+,.0f}")
         for one in row.differences

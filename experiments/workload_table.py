@@ -178,7 +178,7 @@ def lines_of(paper: str, rows: dict[str, Row]) -> Iterator[tuple[str, ...]]:
         )
 
 
-def told(paper: str, scale: str, rows: dict[str, Row]) -> tuple[Table, str]:
+def both_tables(paper: str, scale: str, rows: dict[str, Row]) -> tuple[Table, str]:
     """The table of a paper for a terminal, and for a page."""
     model, variants = machine_of(paper, scale)
     machine = ", variant ".join(f"`{name}`" for name in (model, *variants))
@@ -205,7 +205,7 @@ def main() -> None:
         arguments.keep.mkdir(parents=True, exist_ok=True)
     for paper in arguments.paper or paper_names():
         rows = rows_of(paper, arguments.scale, arguments.keep, arguments.j)
-        table, text = told(paper, arguments.scale, rows)
+        table, text = both_tables(paper, arguments.scale, rows)
         Console().print(table)
         if arguments.doc:
             write_marked(arguments.doc, f"measured {paper}", text)

@@ -27,26 +27,26 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--report", type=Path, help="Markdown file of the table so far")
-    told = parser.parse_args()
+    options = parser.parse_args()
     read_all()  # once, before processes part
     found: dict[str, Counter[str]] = defaultdict(Counter)
     slowest: dict[str, float] = defaultdict(float)
     seen: set[str] = set()
     bad = 0
     for count, outcome in enumerate(
-        outcomes(told.seed, told.first, told.cases, told.minutes * 60), start=1
+        outcomes(options.seed, options.first, options.cases, options.minutes * 60), start=1
     ):
         found[outcome.kind][outcome.what] += 1
         slowest[outcome.kind] = max(slowest[outcome.kind], outcome.seconds)
         if outcome.what in _BAD:
             bad += 1
             _tell(outcome, seen)
-        if told.report and count % _REPORT_EVERY == 0:
-            told.report.write_text(_table(found, slowest), encoding="utf-8")
+        if options.report and count % _REPORT_EVERY == 0:
+            options.report.write_text(_table(found, slowest), encoding="utf-8")
     text = _table(found, slowest)
     print(text)
-    if told.report:
-        told.report.write_text(text, encoding="utf-8")
+    if options.report:
+        options.report.write_text(text, encoding="utf-8")
     return 1 if bad else 0
 
 

@@ -58,7 +58,7 @@ def _batch(seed: int, first: int, cases: int) -> Iterator[Outcome]:
     os.close(write)
     number = first
     try:
-        for line in _told(read):
+        for line in _printed(read):
             outcome = Outcome(**json.loads(line))
             number = outcome.number + 1
             yield outcome
@@ -73,7 +73,7 @@ def _batch(seed: int, first: int, cases: int) -> Iterator[Outcome]:
         yield Outcome(number, "", "", DIED, 0.0, f"the process ended with {status}")
 
 
-def _told(place: int) -> Iterator[str]:
+def _printed(place: int) -> Iterator[str]:
     """The lines that a process tells, each within its time."""
     rest = b""
     while True:

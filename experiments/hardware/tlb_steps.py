@@ -85,7 +85,9 @@ def read_tlb_steps(folder: Path, model: str) -> list[TlbStep]:
             str(row.quantity): (str(row.value), str(row.condition)) for row in rows.itertuples()
         }
         for level in LEVELS:
-            one = _measured(str(gpu), variant, level, said) or _told(str(gpu), variant, level, said)
+            one = _measured(str(gpu), variant, level, said) or _stated(
+                str(gpu), variant, level, said
+            )
             if one is not None:
                 found.append(one)
     return found
@@ -107,7 +109,7 @@ def _measured(
     return TlbStep(gpu, variant, level, first, last, covers, cycles)
 
 
-def _told(gpu: str, variant: str, level: str, said: dict[str, tuple[str, str]]) -> TlbStep | None:
+def _stated(gpu: str, variant: str, level: str, said: dict[str, tuple[str, str]]) -> TlbStep | None:
     """From a row that tells bytes."""
     coverage = said.get(f"{level} TLB coverage")
     if coverage is None:

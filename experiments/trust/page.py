@@ -128,7 +128,7 @@ def page(found: Findings) -> str:
 
 def summary(found: Findings) -> str:
     """One sentence."""
-    told = [one.short for one in found.evidence if one.short]
+    shorts = [one.short for one in found.evidence if one.short]
     counts = _total(found.judgements, Role.OUTCOME)
     made = sum(counts[verdict] for verdict in OUTCOMES[:3])
     claims = (
@@ -136,7 +136,7 @@ def summary(found: Findings) -> str:
         f"agree, {counts[Verdict.DIRECTION]} have the direction but not the size, "
         f"{counts[Verdict.DIFFERS]} differ"
     )
-    return f"{'; '.join([*told, claims])}."
+    return f"{'; '.join([*shorts, claims])}."
 
 
 def _total(judgements: Iterable[Judgement], role: Role) -> Counter[str]:

@@ -41,9 +41,9 @@ def test_a_pair_in_windows_stands_beside_its_shifted_runs(
 def test_a_program_in_windows_stands_beside_its_truth(tmp_path: Path) -> None:
     case = sampling.Case("triad", "smoke", 12, 300, 150)
     found = sampling.compare(case, run_sweep(case.sweep, tmp_path, jobs=1))
-    assert 0 <= found.inside <= found.told
-    assert found.main[1] <= found.told
-    assert found.told + found.refused > 40
+    assert 0 <= found.inside <= found.intervals
+    assert found.main[1] <= found.intervals
+    assert found.intervals + found.refused > 40
     assert found.error == pytest.approx(0, abs=0.5)
     assert 0 < found.timed < 1
     *_, last = sampling.rows([found])
