@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
@@ -32,7 +34,7 @@ class Csr:
     column: Ints
 
 
-def _of(lengths: NDArray[np.int64], column: NDArray[np.int64]) -> Csr:
+def _of(lengths: NDArray[np.int64], column: NDArray[np.integer[Any]]) -> Csr:
     row = np.concatenate([[0], np.cumsum(lengths)])
     return Csr(row.astype(np.int32), column.astype(np.int32))
 

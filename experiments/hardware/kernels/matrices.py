@@ -134,13 +134,13 @@ def gemm_row_tiles(
         k.shared_store(1)
         k.barrier()
         for j in range(4):
-            k.shared_load(2, times=4)
-            k.wait(0)
+            k.wait(3)
+            k.shared(2, times=4)
             k.arithmetic(FP32, 16, 1)
             k.load(a, row + (first + 4 + j) * n)
-        for _ in range(4):
-            k.shared_load(2, times=4)
-            k.wait(0)
+        for left in (3, 2, 1, 0):
+            k.wait(left)
+            k.shared(2, times=4)
             k.arithmetic(FP32, 16, 1)
         k.arithmetic(INTEGER, 4)
         k.barrier()

@@ -17,11 +17,14 @@ class MmParameters:
 
     Attributes:
         m, n, k: multiples of 128, 16 and 8.
+        ahead: loads of A that a thread has under way: 1, one before the products that need it; up
+            to 8, as nvcc compiles the loop for Volta and later, which it unrolls.
     """
 
     m: int = gpu.number(1024, TILE_M, multiple=TILE_M)
     n: int = gpu.number(1056, TILE_N, multiple=TILE_N)
     k: int = gpu.number(992, TILE_K, multiple=TILE_K)
+    ahead: int = gpu.number(1, 1, TILE_K)
 
 
 @gpu.kernel("mysgemmNT", registers=44, shared=512, in_step=True)
@@ -32,8 +35,8 @@ def multiply(
 
     For each 8 columns: L B[n + (i + ty) ldb] into shared memory (two rows of 16 words a warp),
     barrier, 8 x {L A[m + (i + j) lda], coalesced, 2 instructions for the next address, and 16 FMA
-    whose second operand is in shared memory}, 5 for the loop and B's address, barrier.  At the end
-    16 x {L C, S C}, a column apart.
+    whose second operand is in shared memory}, `ahead` of the loads at a time, 5 for the loop and
+    B's address, barrier.  At the end 16 x {L C, S C}, a column apart.
     """
     row = TILE_M * k.bx + k.tid
     column = TILE_N * k.by + k.tx
@@ -44,10 +47,13 @@ def multiply(
         k.shared(1)
         k.barrier()
         columns = []
-        for j in range(TILE_K):
-            columns.append(k.fetch(a, row + (i + j) * sizes.m))
-            k.shared(1, times=TILE_N // 4)  # four words each
-            k.compute(TILE_N + 2)
+        for first in range(i, i + TILE_K, sizes.ahead):
+            under_way = range(first, min(first + sizes.ahead, i + TILE_K))
+            columns += [k.load(a, row + j * sizes.m) for j in under_way]
+            k.wait()
+            for _ in under_way:
+                k.shared(1, times=TILE_N // 4)  # four words each
+                k.arithmetic(gpu.Unit.FP32, TILE_N + 2, 1)
         tiles = words.reshape(k.blocks, TILE_K, TILE_N).swapaxes(1, 2)
         total += tiles @ np.reshape(columns, (TILE_K, k.blocks, TILE_M)).swapaxes(0, 1)
         k.compute(5)
@@ -56,7 +62,7 @@ def multiply(
     for j in range(TILE_N):
         place = row + (TILE_N * k.by + j) * sizes.m
         old = k.fetch(c, place)
-        k.compute(2)
+        k.arithmetic(gpu.Unit.FP32, 2, 2)
         k.store(c, place, ALPHA * total[:, j].ravel() + BETA * old)
     yield
 

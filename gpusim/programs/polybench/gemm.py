@@ -31,7 +31,7 @@ def gemm_kernel(
     element = row * n + column
     k.compute(gpu.PROLOGUE, inside)
     total = k.fetch(c, element, inside)
-    k.compute(1, inside)
+    k.arithmetic(gpu.Unit.FP32, 1, 1, inside)
     total = total * np.float32(BETA)
     k.store(c, element, total, inside)
     left, right = row * n, column
@@ -39,7 +39,7 @@ def gemm_kernel(
         x = k.load(a, left, inside)
         y = k.load(b, right, inside)
         k.wait(0, inside)
-        k.compute(2, inside)
+        k.arithmetic(gpu.Unit.FP32, 2, 2, inside)
         total = total + np.float32(ALPHA) * x * y
         k.store(c, element, total, inside)
         left, right = left + 1, right + n
