@@ -142,7 +142,7 @@ def test_counts_worked_out_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture
     assert told == {
         "whole-line stores fetch nothing": (-2 * LINES, -2 * LINES),
         "copies to the host": (0, 6 * 64),
-        "code that is not told": (-3, 0),
+        "code that is not traced": (-3, 0),
     }
     assert rows["DRAM writes"]["ours"] == 0
 
