@@ -17,6 +17,7 @@ from gpusim.hardware.cache.bank_stalls import BankStalls
 from gpusim.hardware.sm.l2_waits import L2Waits
 from gpusim.machine import Machine, Tenant
 from gpusim.results.bank_waits import bank_waits
+from gpusim.results.comparison import compare
 from gpusim.runs.run import run_machine
 from tests.machine.bench import SMALL, Script, ScriptedApplication, ScriptedLaunch, change
 from tests.opened import opened_machine
@@ -139,3 +140,4 @@ def test_results_tell_what_waits_for_whom() -> None:
         assert "at full merge lists of L2 banks" in told["l2"]
         assert result.summary["l2_merge_list_waits"] > wide.summary["l2_merge_list_waits"]
         assert "l2_merge_list_waits" in result.summary_descriptions
+        assert "full merge lists of the L2 cache" in compare(wide, result).cause.sentence
