@@ -43,21 +43,21 @@ class Outcome:
     reasons: tuple[str, ...] = ()
 
 
-def load(model: str, recipe: str) -> LoadedModel | Outcome:
-    """The machine, or why there is none."""
+def load(model: str, *recipes: str) -> LoadedModel | Outcome:
+    """The machine with recipes on each other, or why there is none."""
     try:
-        return gpusim.load_model(model, [recipe])
+        return gpusim.load_model(model, recipes)
     except UserError as error:
         return Outcome(tuple(_reasons(str(error), model)))
 
 
-def run(model: str, recipe: str) -> Outcome:
+def run(model: str, *recipes: str) -> Outcome:
     """Run the program; conservation is checked at the end of every run.
 
     Raises:
         Exception: anything but a refusal.
     """
-    machine = load(model, recipe)
+    machine = load(model, *recipes)
     if isinstance(machine, Outcome):
         return machine
     try:

@@ -39,10 +39,6 @@ def check_virtual_l2(config: GpuConfig) -> Iterator[Problem]:
             )
         if name == FBT_LEVEL:
             yield Problem(("tlb", name), "is the name of the forward table; choose another one")
-    if config.walk.cost == "memory" and config.walk.memory != "dram":
-        yield Problem(
-            ("walk", "memory"), 'must be "dram": a virtual L2 cache knows no physical addresses'
-        )
     yield from _check_caches(config)
 
 
@@ -51,8 +47,10 @@ def _check_caches(config: GpuConfig) -> Iterator[Problem]:
         yield Problem(
             ("l2", "copies"), "must be none: the table [fbt] knows one place of each line"
         )
-    if config.l2.bypass.policy != "never":
-        yield Problem(("l2", "bypass"), 'must be "never": no page walk reads a virtual L2 cache')
+    if config.l2.bypass.policy != "never" and not config.walk.reads("l2"):
+        yield Problem(
+            ("l2", "bypass"), 'must be "never": no page walk reads the L2 cache (walk.memory)'
+        )
     lines = config.memory.page // max(config.l2.line, 1)
     if config.l2.banks > lines:
         yield Problem(

@@ -353,19 +353,23 @@ def by_near_line(
 
 
 def by_line_of_page(
-    lines_shift: int, bank_of: Callable[[int], int]
+    lines_shift: int, bank_of: Callable[[int], int], line_shift: int
 ) -> Callable[[MemoryRequest], int]:
     """By the number of a line within its page, in which all virtual names of the line agree.
+
+    Page-table reads go by their physical line.
 
     Args:
         lines_shift: L2 lines of a page of memory, as a power of two.
         bank_of: the link of such a number.
+        line_shift: bytes of an L2 line, as a power of two.
     """
     mask = (1 << lines_shift) - 1
 
     def link_of(request: MemoryRequest) -> int:
-        assert isinstance(request, VirtualRequest)
-        return bank_of(request.line & mask)
+        if isinstance(request, VirtualRequest):
+            return bank_of(request.line & mask)
+        return bank_of(request.address >> line_shift)
 
     return link_of
 

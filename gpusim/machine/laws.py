@@ -123,9 +123,10 @@ def _data(machine: Machine) -> Iterator[Law]:
         claimed = machine.config.l2.sectored
         yield Law(
             "fbt.leading + fbt.synonyms",
-            "l2.misses - l2.merged" + (" - l2.claimed_in_place" if claimed else ""),
+            "l2.misses - l2.merged - l2.table_fetches"
+            + (" - l2.claimed_in_place" if claimed else ""),
             "misses that were let through",
-            "L2 misses that were not merged" + (" or claimed in place" if claimed else ""),
+            "L2 misses of data that were not merged" + (" or claimed in place" if claimed else ""),
         )
 
 

@@ -177,7 +177,7 @@ class MemorySystem:
         l2, partitions = self.domain.config.l2, self.domain.partitions
         if self.fbt is not None:
             lines = self.domain.config.memory.page // l2.line
-            return by_line_of_page(bits_for(lines), self._number_of_bank)
+            return by_line_of_page(bits_for(lines), self._number_of_bank, bits_for(l2.line))
         if l2.copies is None:
             return self._home_of()
         return by_near_line(self._home_of(), partitions.of_sm, l2.banks // l2.partitions)

@@ -22,7 +22,7 @@ _CAUSES = {
 """Why a bank was stalled, in words, by the names of its counters."""
 
 _LEAST = 0.01
-"""A smaller part of a state is not told."""
+"""A smaller part of a state is left out."""
 
 
 def bank_waits(result: Result) -> Iterator[tuple[str, str]]:
@@ -37,10 +37,10 @@ def bank_waits(result: Result) -> Iterator[tuple[str, str]]:
             for name, words in _CAUSES.items()
             if whole
         }
-        told = [
+        shown = [
             f"{percent(part)} {where} {words} of L2 banks"
             for words, part in sorted(parts.items(), key=lambda one: -one[1])
             if part >= _LEAST
         ]
-        if told:
-            yield state, ", ".join(told)
+        if shown:
+            yield state, ", ".join(shown)

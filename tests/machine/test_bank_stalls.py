@@ -135,9 +135,9 @@ def test_results_tell_what_waits_for_whom() -> None:
         gpusim.simulate(gpusim.load_model("h100", [], narrow), workload) as result,
         gpusim.simulate(gpusim.load_model("h100"), workload) as wide,
     ):
-        told = dict(bank_waits(result))
-        assert "behind full merge lists of L2 banks" in told["interconnect"]
-        assert "at full merge lists of L2 banks" in told["l2"]
+        parts = dict(bank_waits(result))
+        assert "behind full merge lists of L2 banks" in parts["interconnect"]
+        assert "at full merge lists of L2 banks" in parts["l2"]
         assert result.summary["l2_merge_list_waits"] > wide.summary["l2_merge_list_waits"]
         assert "l2_merge_list_waits" in result.summary_descriptions
         assert "full merge lists of the L2 cache" in compare(wide, result).cause.sentence

@@ -7,6 +7,7 @@ from typing import Any
 import attrs
 import pytest
 
+import gpusim
 from gpusim.config.schema import GpuConfig
 from gpusim.core.mapping import ASID_SHIFT
 from gpusim.files.units import Bytes
@@ -124,3 +125,52 @@ def test_products_of_all_kinds_take_the_recipe(model: str, recipe: str) -> None:
         for cache in config.side_caches.values()
     )
     assert config.fbt is not None
+
+
+# -- walks that read a virtual L2 cache ----------------------------------------------------------
+
+READING = attrs.evolve(
+    VIRTUAL, walk=attrs.evolve(VIRTUAL.walk, cost="memory", memory="l2", walkers=4)
+)
+"""`VIRTUAL` whose page tables are read from the L2 cache, by physical names."""
+
+
+@pytest.mark.parametrize("sector", [None, 32])
+def test_a_table_that_was_read_is_found_again(sector: int | None) -> None:
+    """The entries of two neighbouring pages lie in one line of each of the four levels."""
+    config = change(READING, l2={"sector": None if sector is None else Bytes(sector)})
+    machine = played(config, (("load", BASE), ("wait", 0), ("load", BASE + 4096), ("wait", 0)))
+    l2 = totals(machine, "l2")
+    assert l2["translation_lookups"] == 8
+    assert l2["translation_hits"] == 4
+    assert l2["table_fetches"] == 4
+    assert totals(machine, "fbt")["lookups"] == 2, "tables are not translated"
+
+
+def test_a_bank_whose_misses_all_wait_for_walks_does_not_wait_for_itself() -> None:
+    """One MSHR in one bank: the miss that holds it needs four reads of the same bank."""
+    config = change(READING, l2={"banks": 1, "mshrs": 1, "mshr_merge": 1, "queue": 1})
+    loads = [step for page in range(8) for step in [("load", BASE + 4096 * page)]]
+    machine = played(config, (*loads, ("wait", 0)))
+    assert totals(machine, "l2")["table_fetches"] > 0
+    assert totals(machine, "fbt")["leading"] == 8
+
+
+def test_mask_and_virtual_caches_are_one_machine() -> None:
+    """MASK's bypass and its DRAM queues see the walks of a machine with virtual caches."""
+    config = load_model("maxwell-mask", ["vc-opt", "memory-walks", "mask-quick"]).config
+    assert (config.walk.memory, config.l1.translation) == ("l2", "after-l2")
+    assert config.l2.bypass.policy == "translation-aware"
+
+
+@pytest.mark.parametrize("order", ["first", "in-order"])
+def test_walks_that_come_when_data_waits_already_are_served(order: str) -> None:
+    """Random updates of many pages: all walkers read the root from the bank that is stalled."""
+    keys = {"sm.count": 4, "l2.mshrs": 4, "l2.page_table_reads": order, "dram.channels": 2}
+    machine = load_model("maxwell-mask", ["vc-opt", "memory-walks"], keys)
+    updates = {"log2_words": 18, "threads": 1024, "updates": 4}
+    workload = gpusim.load_workload("gups", "smoke", overrides=updates)
+    with gpusim.simulate(machine, workload) as result:
+        counted = result.counters.query("component == 'l2'").groupby("counter")["value"].sum()
+        assert counted["mshrs_full"] > 0
+        assert counted["table_fetches"] > 0

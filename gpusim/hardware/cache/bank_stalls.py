@@ -26,6 +26,8 @@ class BankStalls:
 
     def begin(self, cause: int, now: int) -> None:
         """From `now` on, the bank waits."""
+        if self.cause:
+            self.end(now)
         self.cause = cause
         self._since = now
 

@@ -25,6 +25,7 @@ from gpusim.hardware.cache.l2_counters import L2Counters
 from gpusim.hardware.cache.lines import SECTOR_SHIFT, Lines
 from gpusim.hardware.cache.miss_path import MissPath
 from gpusim.hardware.cache.sector_places import SectorPlaces
+from gpusim.hardware.cache.table_misses import PHYSICAL
 
 _LOAD: Final = int(Kind.LOAD)
 _STORE: Final = int(Kind.STORE)
@@ -97,6 +98,7 @@ class L2Bank(Component):
         self._waits_for_fill = False
         self.misses = misses(self)
         self._virtual = self.misses.virtual
+        self._physical = PHYSICAL if self._virtual else 0
         if config.mshr_grain == "sector":
             self._follow_sectors(config)
         self._shared = self.misses.shared
@@ -156,7 +158,7 @@ class L2Bank(Component):
                 self._left = self._ports
             if replays is not None:
                 upcoming = min(upcoming, self._take_replays(replays))
-            if not stall.active and (lookups := self._look_up()) < upcoming:
+            if (not stall.active or self._virtual) and (lookups := self._look_up()) < upcoming:
                 upcoming = lookups
             yield None if upcoming == NEVER else upcoming - cycle
 
@@ -169,14 +171,24 @@ class L2Bank(Component):
 
     def _look_up(self) -> int:
         """Start this cycle's lookups; returns when there may be more (`NEVER`: a wake-up comes)."""
-        walks, link = self.requests, self._link
         now = self.env._now
+        if self._stall.active:
+            return self._look_up_tables(now)
         if self._stalls.cause:
             self._stalls.end(now)
         if self._changes_until > now:
             return self._changes_until
-        if self._in_order and walks.ready <= now:
-            return self._look_up_in_order(now)
+        if self._in_order and self.requests.ready <= now:
+            upcoming = self._look_up_in_order(now)
+        else:
+            upcoming = self._look_up_tables_first(now)
+        if self._stall.active and self._virtual:
+            return self._look_up_tables(now)  # what data waits for may be a walk
+        return upcoming
+
+    def _look_up_tables_first(self, now: int) -> int:
+        """Start this cycle's lookups, page-table reads before what SMs ask for."""
+        walks, link = self.requests, self._link
         while self._left and walks.ready <= now:
             if not self._take_walk():
                 return NEVER
@@ -186,6 +198,14 @@ class L2Bank(Component):
         if not self._left:
             return now + 1
         return min(walks.next_cycle(), link.ready)
+
+    def _look_up_tables(self, now: int) -> int:
+        """Start this cycle's lookups of page-table reads, while data waits for a translation."""
+        walks = self.requests
+        while self._left and walks.ready <= now:
+            if not self._take_walk():
+                return NEVER
+        return now + 1 if walks.ready <= now else walks.next_cycle()
 
     def _look_up_in_order(self, now: int) -> int:
         """Start this cycle's lookups, of page-table reads and the SMs' requests in their order.
@@ -237,13 +257,13 @@ class L2Bank(Component):
     def _serve(self, request: MemoryRequest) -> bool:
         """Look up one request; False if it has to wait (the bank is woken when it may not)."""
         lines, app, kind = self.lines, request.app, request.kind
-        if self._virtual:
+        if self._virtual and kind != _WALK:
             assert isinstance(request, VirtualRequest)
             name, line = request.name, request.line
             wanted = lines.touched[(request.sectors & SECTORS) << request.place]
         else:
             address = request.address
-            name = line = address >> lines.shift
+            name = line = address >> lines.shift | self._physical
             place = (address & lines.offset) >> SECTOR_SHIFT
             wanted = lines.touched[(request.sectors & SECTORS) << place]
         if kind == _STORE and lines.sectored:
@@ -256,7 +276,7 @@ class L2Bank(Component):
         counters = self.counters[app]
         if not missing:
             counters.hits += 1
-            if self._virtual or (kind != _LOAD and kind != _WALK):
+            if kind != _WALK and (self._virtual or kind != _LOAD):
                 self.misses.found(request, name, wanted)
             self.answer(request, self.latency)
         elif self.misses.miss(request, line, wanted, missing):

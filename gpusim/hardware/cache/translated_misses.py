@@ -3,6 +3,7 @@
 The forward–backward table stands between such a bank and memory (VC §4.1).  A miss waits in its
 MSHR under its own name until the table lets it through, with the *leading* name of its line; then
 the bank looks whether its sectors are there under that name, and fetches those that are not.
+Page-table reads have physical names and need none of this (`gpusim.hardware.cache.table_misses`).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from gpusim.hardware.cache.array import DIRTY, DIRTY_SHIFT, READ_ONLY
 from gpusim.hardware.cache.fetches import Fetches
 from gpusim.hardware.cache.lines import SECTOR_SHIFT, Line
 from gpusim.hardware.cache.miss_path import MissPath, Route
+from gpusim.hardware.cache.table_misses import PHYSICAL, TableMisses
 from gpusim.hardware.cache.translator import Invalidation, Translator
 from gpusim.hardware.cache.virtual_l2_counters import (
     ClaimCounters,
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from gpusim.hardware.cache.l2 import L2Bank
 
 _STORE: Final = int(Kind.STORE)
+_WALK: Final = int(Kind.WALK)
 _L2: Final = int(State.L2)
 
 
@@ -69,6 +72,7 @@ class TranslatedMisses(MissPath):
             port.connect(bank.process)
         self.counters = [VirtualL2Counters() for _ in bank.counters]
         self.claims = [ClaimCounters() for _ in bank.counters]
+        self._tables = TableMisses(self)
         self._fetches = Fetches()
         """By leading names: fetches under way; the requests that wait have been let through."""
         self._fetched: dict[int, tuple[int, bool]] = {}
@@ -102,6 +106,8 @@ class TranslatedMisses(MissPath):
             self._store(request)
 
     def miss(self, request: MemoryRequest, line: int, wanted: int, missing: int) -> bool:
+        if request.kind == _WALK:
+            return self._tables.miss(request, line, missing)
         assert isinstance(request, VirtualRequest)
         bank, app = self.bank, request.app
         if self._claims(request) and bank.lines.arrays[app].state(request.name):
@@ -190,6 +196,9 @@ class TranslatedMisses(MissPath):
         self.send_unsent()
 
     def fill(self, filled: MemoryRequest) -> None:
+        if filled.kind == _WALK:
+            self._tables.fill(filled)
+            return
         assert isinstance(filled, VirtualRequest)
         lines, name, app = self.bank.lines, filled.leading, filled.app
         came, ready, _ = self._fetches.arrive(name, filled)
@@ -200,7 +209,7 @@ class TranslatedMisses(MissPath):
             assert isinstance(request, VirtualRequest)
             self._finish(request, 0)
         if victim is not None:
-            self._leave(victim, app)
+            self.leave(victim, app)
 
     def _finish(self, request: VirtualRequest, delay: int) -> None:
         """Answer a miss, whose sectors are there under its leading name, and all merged with it."""
@@ -239,13 +248,15 @@ class TranslatedMisses(MissPath):
         stored = lines.stored(name, begin, request.sectors, app) | _flags(request)
         victim = lines.keep(name, stored, app)
         if victim is not None:
-            self._leave(victim, app)
+            self.leave(victim, app)
 
     # -- lines that leave ------------------------------------------------------------------------
 
-    def _leave(self, gone: Line, app: int) -> None:
+    def leave(self, gone: Line, app: int) -> None:
         """Tell the table of a line that is gone, which finds its frame and writes it back."""
         name, dirty = gone[0], self.bank.lines.dirty(gone)
+        if name & PHYSICAL:
+            return
         if dirty:
             self.bank.counters[app].writebacks += 1
             self.sectors[app].sectors_written_back += (dirty & SECTORS).bit_count()
@@ -278,7 +289,7 @@ class TranslatedMisses(MissPath):
             state = stored.remove(line, app)
             if state:
                 self.counters[app].invalidated += 1
-                self._leave((line, state), app)
+                self.leave((line, state), app)
         self._table.done(message.purge, lookups)
 
     def _page(self, line: int) -> int:

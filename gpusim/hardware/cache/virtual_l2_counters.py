@@ -16,6 +16,7 @@ class VirtualL2Counters:
     replays: int = count("misses answered by a line that was fetched under its leading name")
     permission_faults: int = count("stores that the permission of their page forbids: dropped")
     invalidated: int = count("lines invalidated because their pages were, or by a CPU")
+    table_fetches: int = count("page-table reads that were fetched from DRAM", later=True)
 
 
 @attr.s(auto_attribs=True)

@@ -42,10 +42,12 @@ class Machines:
 
     Args:
         model: name, or path.
+        under: recipes that are laid below all variants.
     """
 
-    def __init__(self, model: str) -> None:
+    def __init__(self, model: str, under: Sequence[str] = ()) -> None:
         self._model = model
+        self._under = under
         self._plain = self._values()
         self._known: dict[str, dict[str, str]] = {}
 
@@ -77,7 +79,7 @@ class Machines:
         return self._known[variant]
 
     def _values(self, *names: str) -> dict[str, str]:
-        found = load_model(self._model, names)
+        found = load_model(self._model, [*self._under, *names])
         return {one.key: as_text(one.value) for one in found.values}
 
 

@@ -112,8 +112,8 @@ def stall_table(result: Result) -> Table:
                 hatched=state in result.translation_states,
             )
             parts = waits.get(result.states[state])
-            told = f"; {parts}" if parts else ""
-            rows.append((label, _meaning(result, state) + told, *_amounts(apps, [state])))
+            addition = f"; {parts}" if parts else ""
+            rows.append((label, _meaning(result, state) + addition, *_amounts(apps, [state])))
         if rows:
             groups.append(Group(rows, name, _amounts(apps, states)))
     before = [f"{app} " if len(apps) > 1 else "" for app in apps]

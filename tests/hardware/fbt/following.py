@@ -15,6 +15,7 @@ from gpusim.core.mapping import ASID_SHIFT, VPN_MASK
 from gpusim.core.request import VirtualRequest, line_in_page, page_of_line
 from gpusim.core.warp_program import SECTOR_BYTES, SECTORS
 from gpusim.hardware.cache import L1Cache, L2Bank
+from gpusim.hardware.cache.table_misses import PHYSICAL
 from gpusim.hardware.fbt import Fbt
 from gpusim.hardware.sm.warp import WarpAccess
 from gpusim.machine import Machine
@@ -263,6 +264,7 @@ class Follower:
             for bank in self.machine.systems[0].banks
             for array in dict.fromkeys(bank.arrays.values())
             for line in array.lines()
+            if not line & PHYSICAL
         }
         assert states.keys() == self.l2.keys()
         for name, state in states.items():

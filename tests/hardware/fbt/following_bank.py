@@ -8,6 +8,7 @@ from gpusim.core.request import Kind, VirtualRequest
 from gpusim.core.warp_program import SECTORS
 from gpusim.hardware.cache import L2Bank, TranslatedMisses
 from gpusim.hardware.cache.array import DIRTY, DIRTY_SHIFT
+from gpusim.hardware.cache.table_misses import PHYSICAL
 
 if TYPE_CHECKING:
     from tests.hardware.fbt.following import Follower
@@ -18,7 +19,7 @@ def follow_bank(follower: Follower, bank: L2Bank) -> None:
     misses: Any = bank.misses
     assert isinstance(misses, TranslatedMisses)
     followed: Any = _FollowedBank(follower, bank)
-    for name in ("fill", "_finish", "_store", "_leave", "written_back"):
+    for name in ("fill", "_finish", "_store", "leave", "written_back"):
         setattr(misses, name, getattr(followed, name.strip("_")))
     bank.answer = followed.answer  # type: ignore[method-assign]
 
@@ -34,10 +35,13 @@ class _FollowedBank:
         self.finishing = -1
         """Physical line of the miss that is answered."""
         self._fill, self._written_back = misses.fill, misses.written_back
-        self._finish, self._store, self._leave = misses._finish, misses._store, misses._leave
+        self._finish, self._store, self._leave = misses._finish, misses._store, misses.leave
         self._answer = bank.answer
 
     def fill(self, filled: VirtualRequest) -> None:
+        if filled.kind == Kind.WALK:  # page tables have no names that change
+            self._fill(filled)
+            return
         follower, name = self.follower, filled.leading
         line = filled.address >> follower.line_shift
         others = [where for other, (where, _) in follower.l2.items() if other != name]
@@ -74,6 +78,9 @@ class _FollowedBank:
                 versions[sector] = follower.latest[line, sector] = follower.version
 
     def answer(self, request: VirtualRequest, delay: int) -> None:
+        if request.kind == Kind.WALK:
+            self._answer(request, delay)
+            return
         follower = self.follower
         copy = line, versions = self._copy(request.leading)
         if request.kind == Kind.LOAD:
@@ -90,6 +97,9 @@ class _FollowedBank:
 
     def leave(self, gone: tuple[int, int], app: int) -> None:
         follower, (name, state) = self.follower, gone
+        if name & PHYSICAL:
+            self._leave(gone, app)
+            return
         line, versions = follower.l2.pop(name)
         dirty = follower.those((state & DIRTY) >> DIRTY_SHIFT)
         for sector in versions.keys() - set(dirty):

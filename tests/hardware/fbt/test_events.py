@@ -134,8 +134,7 @@ def test_physical_machines_follow_what_tlbs_do(tmp_path: Path) -> None:
         ({"fbt.large_pages": "counters"}, "did you mean 'counter'?"),
         ({"fbt.remapping.entries": 0}, "fbt.remapping.entries = 0: must be 1 or more"),
         ({"tlb.L2.scope": "sm"}, r'recipe .vc. needs tlb\.shared\.scope = "gpu" or "instance"'),
-        ({"walk.memory": "l2"}, 'must be "dram"'),
-        ({"l2.bypass": "translation-aware"}, "no page walk reads a virtual L2 cache"),
+        ({"l2.bypass": "translation-aware"}, "no page walk reads the L2 cache"),
         ({"l2.banks": 64, "l2.size": "4MiB"}, "must be at most the 32 lines of a page"),
     ],
 )

@@ -156,7 +156,9 @@ def machines(draw: Any) -> GpuConfig:
         trip=cycles(draw(st.sampled_from([0, 10]))),
         fill=draw(st.sampled_from([PolicyConfig("always"), tokens])),
     )
-    walk = WalkConfig(draw(few), "fixed", cycles(draw(st.sampled_from([1, 50, 300]))), queue=4)
+    cost, memory = draw(st.sampled_from([("fixed", "dram"), ("memory", "dram"), ("memory", "l2")]))
+    latency = cycles(draw(st.sampled_from([1, 50, 300])))
+    walk = WalkConfig(draw(few), cost, latency, memory=memory, queue=4)
     return attrs.evolve(config, fbt=fbt, tlb={"L2": tlb}, walk=walk, watchdog=cycles(20_000))
 
 
