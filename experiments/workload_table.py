@@ -11,6 +11,8 @@ not made again.  With ``--doc`` a paper's table replaces that of the page docs/w
 from __future__ import annotations
 
 import argparse
+import csv
+import io
 import json
 import os
 from collections.abc import Iterator, Sequence
@@ -24,10 +26,10 @@ from rich.table import Table
 
 import gpusim
 from experiments.marked import write_marked
+from gpusim.files.whole_files import whole_file
 from gpusim.studies.characterize.intensity import BIN_NAMES
 from gpusim.studies.reproduce import counted
 from gpusim.studies.reproduce.claims import papers
-from gpusim.studies.reproduce.markdown import markdown
 from gpusim.workloads.library import Entry, find_workload, paper_names, paper_workloads
 from gpusim.workloads.tables import SCALES
 
@@ -178,18 +180,42 @@ def lines_of(paper: str, rows: dict[str, Row]) -> Iterator[tuple[str, ...]]:
         )
 
 
-def both_tables(paper: str, scale: str, rows: dict[str, Row]) -> tuple[Table, str]:
-    """The table of a paper for a terminal, and for a page."""
+def title_of(paper: str, scale: str) -> str:
+    """Which programs on which machine."""
     model, variants = machine_of(paper, scale)
     machine = ", variant ".join(f"`{name}`" for name in (model, *variants))
-    title = f"{paper}, on {machine}, scale {scale}"
-    lines = list(lines_of(paper, rows))
-    table = Table(*HEADER, title=title)
-    for line in lines:
-        table.add_row(*line)
-    columns = [one for one in zip(*(HEADER, *lines), strict=True) if any(one[1:])]
-    header, *cells = zip(*columns, strict=True)
-    return table, "\n".join([f"### {title}\n", *markdown(header, cells)])
+    return f"{paper}, on {machine}, scale {scale}"
+
+
+def summary(title: str, numbers: str, lines: Sequence[Sequence[str]]) -> str:
+    """What the paper states, each with its programs and what they do here, for a page.
+
+    Args:
+        title: of the part.
+        numbers: where all numbers are, from the page.
+        lines: rows of the table below `HEADER`.
+    """
+    by_stated: dict[str, list[str]] = {}
+    for name, *_, stated, here, agree in lines:
+        other = f" **{here}**" if agree == "no" else f" {here}" if here and agree != "yes" else ""
+        by_stated.setdefault(stated or "nothing", []).append(f"{name}{other}")
+    judged = [line[-1] for line in lines if line[-1]]
+    agreeing = f"{judged.count('yes')} of {len(judged)} agree (bold: others). " if judged else ""
+    found = [f"- {stated}: {'; '.join(names)}" for stated, names in by_stated.items()]
+    head = f"{agreeing}[All numbers]({numbers}); what the paper states, with programs here:"
+    return "\n".join([f"### {title}\n", head, "", *found, ""])
+
+
+def write_part(page: Path, paper: str, scale: str, lines: Sequence[Sequence[str]]) -> None:
+    """Replace a paper's part of a page, and its table beside it."""
+    name = f"workloads-{paper}.csv"
+    with whole_file(page.parent / "tables" / name) as file:
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows([HEADER, *lines])
+        file.write(text.getvalue().encode())
+    write_marked(
+        page, f"measured {paper}", summary(title_of(paper, scale), f"tables/{name}", lines)
+    )
 
 
 def main() -> None:
@@ -205,10 +231,13 @@ def main() -> None:
         arguments.keep.mkdir(parents=True, exist_ok=True)
     for paper in arguments.paper or paper_names():
         rows = rows_of(paper, arguments.scale, arguments.keep, arguments.j)
-        table, text = both_tables(paper, arguments.scale, rows)
+        lines = list(lines_of(paper, rows))
+        table = Table(*HEADER, title=title_of(paper, arguments.scale))
+        for line in lines:
+            table.add_row(*line)
         Console().print(table)
         if arguments.doc:
-            write_marked(arguments.doc, f"measured {paper}", text)
+            write_part(arguments.doc, paper, arguments.scale, lines)
 
 
 if __name__ == "__main__":
