@@ -33,6 +33,7 @@ from gpusim.hardware.sm.ledger import WAITING, Ledger
 from gpusim.hardware.sm.load_store_unit import LoadStoreUnit
 from gpusim.hardware.sm.lsu_interfaces import Home
 from gpusim.hardware.sm.schedulers import WarpScheduler
+from gpusim.hardware.sm.shared_memory import SharedMemory
 from gpusim.hardware.sm.warp import STALLED, Block, Life, Warp, WarpAccess
 
 # Plain ints: these are compared in the hottest loop, where an enum's members cost a lookup each.
@@ -108,10 +109,7 @@ class Sm(Component, Home):
         self._posts = config.sm.block_end == "sent"
         self._keeps_lines = config.l1.at_launch == "keep"
         self._issue_cycles = -(-config.sm.warp_size // config.sm.simd_lanes)
-        self._shared_latency = config.sm.shared_latency.cycles(config.clock)
-        self._shared_free = 0
-        self._shared_flows = config.sm.shared_loads == "scoreboard"
-        self._shared_queue = config.sm.lsu_queue
+        self._shared = SharedMemory(config.sm, config.clock, self._issue_cycles)
         self._shared_done: Port[WarpAccess] = Port(env, f"sm[{index}].shared.done")
         self._asked: Asked | None = None
         self._age = 0
@@ -134,7 +132,7 @@ class Sm(Component, Home):
         if self._asked is None:
             arithmetic = self._config.arithmetic
             kinds = set(self.sides)
-            kinds.update(map(int, SCOREBOARD_OPS) if self._shared_flows else ())
+            kinds.update(map(int, SCOREBOARD_OPS) if self._shared.flows else ())
             kinds.update(map(int, ARITHMETIC_OPS) if arithmetic is not None else ())
             units = () if arithmetic is None else arithmetic.units
             latency = tuple([unit.latency for unit in units])
@@ -295,11 +293,11 @@ class Sm(Component, Home):
         while kind == _SHARED_LOAD and len(warp.outstanding) >= self._max_loads:
             self._wait_for_oldest(warp, now)
             now = yield STALLED
-        while (behind := self._shared_free - self._shared_queue - now) > 0:
+        while (behind := self._shared.free - self._shared.queue - now) > 0:
             self.ledger.enter(warp, _SHARED_MEMORY, now)
             self._timers.send(warp, behind)
             now = yield STALLED
-        end = self._pass_shared(warp, arg, now)
+        end = self._shared.passed(arg, self._count_issue(warp, now), now)
         if kind == _SHARED_LOAD:
             access = WarpAccess(self.lsu, warp, _LOAD, warp.issued, now)
             access.cause = Traveller(
@@ -401,22 +399,11 @@ class Sm(Component, Home):
         kinds = segment.kinds
         if kinds[place] == _BARRIER:
             return self._barrier(warp, port, now)
-        end = self._pass_shared(warp, segment.args[place], now)
-        if self._shared_flows and place + 1 < len(kinds) and kinds[place + 1] == _SHARED:
+        end = self._shared.passed(segment.args[place], self._count_issue(warp, now), now)
+        if self._shared.flows and place + 1 < len(kinds) and kinds[place + 1] == _SHARED:
             return self._issue_cycles
         self._timers.send(warp, end - now)
         return self._leave_port(warp, port, _SHARED_MEMORY, now)
-
-    def _pass_shared(self, warp: Warp, arg: int, now: int) -> int:
-        """Issue an access to shared memory; the cycle in which it has its data."""
-        counters = self._count_issue(warp, now)
-        least, passes = arg >> LEAST_SHIFT, arg & PASSES
-        counters.shared_instructions += 1
-        counters.shared_passes += passes
-        counters.shared_conflicts += passes - (least or 1)
-        start = max(now + self._issue_cycles, self._shared_free)
-        self._shared_free = start + passes
-        return start + passes - 1 + self._shared_latency
 
     def _barrier(self, warp: Warp, port: IssuePort, now: int) -> int:
         self._count_issue(warp, now).barriers += 1
