@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import frozen
 from numpy.typing import NDArray
 
 from gpusim.programs import writing as gpu
@@ -18,31 +17,18 @@ COEFFICIENTS = (0.1,) * (RADIUS + 1)
 """Weights by distance, as in the sample."""
 
 
-@frozen
-class FdtdParameters:
-    """Parameters of fdtd3d.
-
-    Attributes:
-        width, height, depth: points in each direction (the sample: up to 376 each).
-        steps: time steps (the sample: 5).
-        block_height: rows of a block, 8 or 16 (the sample: what registers allow, up to 16).
-    """
-
-    width: int = gpu.number(376, 1, 1024)
-    height: int = gpu.number(376, 1, 1024)
-    depth: int = gpu.number(376, 1, 1024)
-    steps: int = gpu.number(5)
-    block_height: int = gpu.choice(16, (8, 16))
-
-
-def tile_bytes(sizes: FdtdParameters) -> int:
+def tile_bytes(block_height: int) -> int:
     """Shared memory of a block: its tile with a halo on all sides."""
-    return 4 * (WIDTH + 2 * RADIUS) * (sizes.block_height + 2 * RADIUS)
+    return 4 * (WIDTH + 2 * RADIUS) * (block_height + 2 * RADIUS)
 
 
 @gpu.kernel("FiniteDifferencesKernel", registers=40, shared=tile_bytes, in_step=True)
 def advance(
-    k: gpu.BlockTracer, source: gpu.Floats, result: gpu.Floats, sizes: FdtdParameters
+    k: gpu.BlockTracer,
+    source: gpu.Floats,
+    result: gpu.Floats,
+    size: tuple[int, int, int],
+    block_height: int,
 ) -> gpu.Steps:
     """One time step: a block marches along z with a tile of columns, 32 along x, by the lanes.
 
@@ -53,16 +39,17 @@ def advance(
     unrolled); S.  Coefficients lie in constant memory: no traffic.  Registers are our choice.
     Volumes have a halo of 4 on all sides, after `PADDING` words.
     """
-    x, y = WIDTH * k.bx + k.tx, sizes.block_height * k.by + k.ty
-    pitch = sizes.width + 2 * RADIUS
-    plane = pitch * (sizes.height + 2 * RADIUS)
-    readable = (x < sizes.width + RADIUS) & (y < sizes.height + RADIUS)
-    inside = (x < sizes.width) & (y < sizes.height)
+    width, height, depth = size
+    x, y = WIDTH * k.bx + k.tx, block_height * k.by + k.ty
+    pitch = width + 2 * RADIUS
+    plane = pitch * (height + 2 * RADIUS)
+    readable = (x < width + RADIUS) & (y < height + RADIUS)
+    inside = (x < width) & (y < height)
     column = PADDING + (y + RADIUS) * pitch + x + RADIUS
     k.compute(20)
     for z in range(2 * RADIUS):
         k.load(source, column + z * plane, readable)
-    for z in range(sizes.depth):
+    for z in range(depth):
         here = column + (z + RADIUS) * plane
         k.load(source, here + RADIUS * plane, readable)
         k.barrier()
@@ -108,18 +95,30 @@ def _value(
     return value
 
 
-@gpu.program("fdtd3d", FdtdParameters)
-def fdtd3d(memory: gpu.AddressSpace, parameters: FdtdParameters, seed: int) -> gpu.Launches:
+@gpu.program("fdtd3d")
+def fdtd3d(
+    memory: gpu.AddressSpace,
+    seed: int,
+    width: int = gpu.number(376, 1, 1024),
+    height: int = gpu.number(376, 1, 1024),
+    depth: int = gpu.number(376, 1, 1024),
+    steps: int = gpu.number(5),
+    block_height: int = gpu.choice(16, (8, 16)),
+) -> gpu.Launches:
     """Time steps from one volume into the other, in turn.
 
     Both volumes begin with the same random values, halo included, in the order in, out.
+
+    Parameters:
+        width, height, depth: points in each direction (the sample: up to 376 each).
+        steps: time steps (the sample: 5).
+        block_height: rows of a block, 8 or 16 (the sample: what registers allow, up to 16).
     """
-    inner = (parameters.depth, parameters.height, parameters.width)
-    words = PADDING + int(np.prod([size + 2 * RADIUS for size in inner]))
+    size = width, height, depth
+    words = PADDING + int(np.prod([points + 2 * RADIUS for points in size]))
     values = np.random.default_rng(seed).random(words, dtype=np.float32)
     source, result = (memory.allocate(name, values) for name in ("in", "out"))
-    block = WIDTH, parameters.block_height
-    grid = -(-parameters.width // block[0]), -(-parameters.height // block[1])
-    for _ in range(parameters.steps):
-        yield advance[grid, block](source, result, parameters)
+    grid = -(-width // WIDTH), -(-height // block_height)
+    for _ in range(steps):
+        yield advance[grid, (WIDTH, block_height)](source, result, size, block_height)
         source, result = result, source

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import frozen
 from numpy.typing import NDArray
 
 from gpusim.programs import writing as gpu
@@ -33,24 +32,9 @@ def pitch_of(width: int) -> int:
     return -(-width // words) * words
 
 
-@frozen
-class LpsParameters:
-    """Size and length of lps.
-
-    Attributes:
-        width, height, depth: points in each direction (the suite: 100 each).
-        iterations: launches (the suite: 1).
-    """
-
-    width: int = gpu.number(100, 1, 1024)
-    height: int = gpu.number(100, 1, 1024)
-    depth: int = gpu.number(100, 1, 1024)
-    iterations: int = gpu.number(1)
-
-
 @gpu.kernel("GPU_laplace3d", registers=21, shared=4 * 3 * TILE[0] * TILE[1], in_step=True)
 def advance(
-    k: gpu.BlockTracer, source: gpu.Floats, result: gpu.Floats, sizes: LpsParameters
+    k: gpu.BlockTracer, source: gpu.Floats, result: gpu.Floats, size: tuple[int, int, int]
 ) -> gpu.Steps:
     """A block of 32 x 4 threads marches along z with three planes of its tile in shared memory.
 
@@ -63,27 +47,28 @@ def advance(
     bounds and loop of a plane take `PLANE` more: with them the suite's input has the 82 million
     instructions of threads that are published for it (ISPASS 2009, Table 1).
     """
-    pitch = pitch_of(sizes.width)
-    plane = pitch * sizes.height
+    width, height, depth = size
+    pitch = pitch_of(width)
+    plane = pitch * height
     x, y = COLUMNS * k.bx + k.tx, ROWS * k.by + k.ty
-    active = (x < sizes.width) & (y < sizes.height)
-    column, row, halo = _border(k, sizes)
+    active = (x < width) & (y < height)
+    column, row, halo = _border(k, width, height)
     own = y * pitch + x
     beside = (ROWS * k.by + row) * pitch + COLUMNS * k.bx + column
     tiles = np.zeros((3, k.blocks, *TILE), dtype=np.float32)
-    surface = (x == 0) | (x == sizes.width - 1) | (y == 0) | (y == sizes.height - 1)
+    surface = (x == 0) | (x == width - 1) | (y == 0) | (y == height - 1)
     k.compute(20)
     points = (own, _in_tile(k, k.tx, k.ty), active), (beside, _in_tile(k, column, row), halo)
     _load(k, source, points, 0, tiles[2])
-    for z in range(sizes.depth):
+    for z in range(depth):
         tiles[:2] = tiles[1:]
         k.compute(PLANE, active)
         for where in (active, halo):
             k.shared(1, where, times=4)
-        if z < sizes.depth - 1:
+        if z < depth - 1:
             _load(k, source, points, (z + 1) * plane, tiles[2])
         k.barrier()
-        fixed = active & (surface | (z in (0, sizes.depth - 1)))
+        fixed = active & (surface | (z in (0, depth - 1)))
         inner = active & ~fixed
         k.shared(1, fixed)
         k.shared(1, inner, times=6)
@@ -94,13 +79,13 @@ def advance(
         yield
 
 
-def _border(k: gpu.BlockTracer, sizes: LpsParameters) -> tuple[gpu.Lanes, gpu.Lanes, gpu.Mask]:
+def _border(k: gpu.BlockTracer, width: int, height: int) -> tuple[gpu.Lanes, gpu.Lanes, gpu.Mask]:
     """Column and row of each thread's border point in the tile, from -1 on, and which have one."""
     rows = k.tid < 2 * COLUMNS
     column = np.where(rows, k.tx, k.tid % 2 * (COLUMNS + 1) - 1)
     row = np.where(rows, k.ty * (ROWS + 1), k.tid // 2 - COLUMNS) - 1
     x, y = COLUMNS * k.bx + column, ROWS * k.by + row
-    inside = (x >= 0) & (x < sizes.width) & (y >= 0) & (y < sizes.height)
+    inside = (x >= 0) & (x < width) & (y >= 0) & (y < height)
     return column, row, inside & (k.tid < 2 * (COLUMNS + ROWS + 2))
 
 
@@ -135,19 +120,29 @@ def jacobi(tiles: NDArray[np.float32]) -> NDArray[np.float32]:
     return mean
 
 
-@gpu.program("lps", LpsParameters)
-def lps(memory: gpu.AddressSpace, parameters: LpsParameters, _seed: int) -> gpu.Launches:
+@gpu.program("lps")
+def lps(
+    memory: gpu.AddressSpace,
+    _seed: int,
+    width: int = gpu.number(100, 1, 1024),
+    height: int = gpu.number(100, 1, 1024),
+    depth: int = gpu.number(100, 1, 1024),
+    iterations: int = gpu.number(1),
+) -> gpu.Launches:
     """Jacobi steps from one volume into the other, in turn.
 
     Arrays in the order u1, u2; u1 begins with 1 on its surface and 0 inside, as in the suite.
+
+    Parameters:
+        width, height, depth: points in each direction (the suite: 100 each).
+        iterations: launches (the suite: 1).
     """
-    width, height = parameters.width, parameters.height
-    volume = np.zeros((parameters.depth, height, pitch_of(width)), dtype=np.float32)
+    volume = np.zeros((depth, height, pitch_of(width)), dtype=np.float32)
     volume[:, :, :width] = 1
     volume[1:-1, 1:-1, 1 : width - 1] = 0
     source = memory.allocate("u1", volume)
     result = memory.zeros("u2", volume.size, np.float32)
     grid = -(-width // COLUMNS), -(-height // ROWS)
-    for _ in range(parameters.iterations):
-        yield advance[grid, (COLUMNS, ROWS)](source, result, parameters)
+    for _ in range(iterations):
+        yield advance[grid, (COLUMNS, ROWS)](source, result, (width, height, depth))
         source, result = result, source

@@ -142,21 +142,9 @@ def packed(colour: Reals) -> NDArray[np.uint32]:
     return pixel
 
 
-@frozen
-class RayParameters:
-    """Parameters of ray.
-
-    Attributes:
-        width, height: of the picture (the suite: 256 x 256).
-    """
-
-    width: int = gpu.number(256)
-    height: int = gpu.number(256)
-
-
 @gpu.kernel("render", registers=40, in_step=True)
 def render(
-    k: gpu.BlockTracer, result: gpu.Words, local: Colours, sizes: RayParameters
+    k: gpu.BlockTracer, result: gpu.Words, local: Colours, width: int, height: int
 ) -> gpu.Steps:
     """One pixel a thread; its ray is followed over at most five surfaces.
 
@@ -171,8 +159,8 @@ def render(
     instructions of threads, where 71 million are published (ISPASS 2009, Table 1).
     """
     x, y = k.bx * BLOCK[0] + k.tx, k.by * BLOCK[1] + k.ty
-    inside = (x < sizes.width) & (y < sizes.height)
-    pixel = y * sizes.width + x
+    inside = (x < width) & (y < height)
+    pixel = y * width + x
     k.compute(gpu.PROLOGUE)
     pile = np.zeros((BOUNCES, 4, k.threads), dtype=np.float32)
     pile[:, 3] = 1
@@ -181,7 +169,7 @@ def render(
     k.store(result, pixel, 0, inside)
     k.compute(100, inside)
     k.barrier()
-    direction = first_rays(x, y, sizes.width, sizes.height)
+    direction = first_rays(x, y, width, height)
     origin = np.broadcast_to(EYE, direction.shape)
     met = np.zeros(k.threads, dtype=np.int64)
     active = inside
@@ -263,15 +251,22 @@ def _pop(k: gpu.BlockTracer, local: Colours, level: int, where: gpu.Mask) -> Non
     k.load(local, _place(k, level), where)
 
 
-@gpu.program("ray", RayParameters)
-def ray(memory: gpu.AddressSpace, parameters: RayParameters, _seed: int) -> gpu.Launches:
+@gpu.program("ray")
+def ray(
+    memory: gpu.AddressSpace,
+    _seed: int,
+    width: int = gpu.number(256),
+    height: int = gpu.number(256),
+) -> gpu.Launches:
     """One picture, in one launch.
 
     Scene, view, launch geometry and arrays are those of the public source.  Arrays in the order
     output, node, temp, nObj, prof, ray, A, u, of which only output is accessed (the kernel reads
     the scene from constant memory), then the local memory.  There is nothing random.
+
+    Parameters:
+        width, height: of the picture (the suite: 256 x 256).
     """
-    width, height = parameters.width, parameters.height
     pixels = width * height
     grid = -(-width // BLOCK[0]), -(-height // BLOCK[1])
     result = memory.zeros("output", pixels, np.uint32)
@@ -282,4 +277,4 @@ def ray(memory: gpu.AddressSpace, parameters: RayParameters, _seed: int) -> gpu.
         memory.allocate(name, np.broadcast_to(unused, words))
     frames = min(RESIDENT, grid[0] * grid[1]) * BLOCK[0] * BLOCK[1]
     local = memory.allocate("local", np.zeros(frames * BOUNCES, dtype=COLOUR))
-    yield render[grid, BLOCK](result, local, parameters)
+    yield render[grid, BLOCK](result, local, width, height)
