@@ -21,11 +21,11 @@ def test_programs_stand_below_what_the_paper_states_and_others_in_bold() -> None
 
 def test_a_part_of_the_page_is_replaced_and_all_numbers_are_beside_it(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text("# P\n<!-- measured mask: begin -->\nold\n<!-- measured mask: end -->\n")
+    page.write_text("# P\n<!-- measured mask: begin -->\nwas there\n<!-- measured mask: end -->\n")
     (tmp_path / "tables").mkdir()
     write_part(page, "mask", "quick", LINES)
     assert "tables/workloads-mask.csv" in page.read_text()
-    assert "old" not in page.read_text()
+    assert "was there" not in page.read_text()
     rows = (tmp_path / "tables" / "workloads-mask.csv").read_text().splitlines()
     assert rows[0] == ",".join(HEADER)
     assert rows[2] == "b,1%,2%,3,4%,low,high,no"
