@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -12,7 +13,7 @@ from gpusim.config.schema import GpuConfig
 from gpusim.core.errors import OptionError, UserError
 from gpusim.core.policy import PolicyConfig
 from gpusim.files.units import Hertz
-from gpusim.hardware.sm.sharing import MultiProcessService, TimeSlices
+from gpusim.hardware.sm.sharing import MultiProcessService, Slice, SmSharing, TimeSlices
 from gpusim.machine import Tenant
 from tests.hardware.sm.observed import Observed, launch
 from tests.machine.bench import SMALL, Script, ScriptedApplication, change
@@ -129,6 +130,22 @@ def test_it_is_the_same_each_time_and_states_tile(policy: str) -> None:
     assert seen.intervals == again.intervals
     for intervals in seen.intervals.values():
         assert all(a[2] == b[1] for a, b in pairwise(intervals))
+
+
+class ToOneThatIsNotThere(SmSharing):
+    """Gives the GPU to an application that has no work."""
+
+    def shares_sms(self) -> bool:
+        return True
+
+    def next_slice(self, last: int, waiting: Sequence[int]) -> Slice | None:
+        return Slice(5, 10, 0)
+
+
+def test_a_slice_for_an_application_that_does_not_wait_is_refused() -> None:
+    policy = f"{__name__}:{ToOneThatIsNotThere.__name__}"
+    with pytest.raises(UserError, match=r"gives 10 cycles to application 5: must be .* \[0, 1\]"):
+        both(with_sharing(ROOM, policy))
 
 
 def test_options_that_cannot_be() -> None:
