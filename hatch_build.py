@@ -34,16 +34,24 @@ PACKAGE = "gpusim"
 NEEDS = ["mypy[mypyc]>=2.4,<3", "mypy-extensions>=1.0", "attrs>=23.2"]
 """What a build that compiles needs; attrs for its types."""
 
+RUNTIME = ["librt>=0.16,<1"]
+"""What a compiled wheel needs beside what each needs: vectors of integers."""
+
 SETTINGS = """
 [mypy]
 python_version = 3.11
 ignore_missing_imports = True
 follow_imports = skip
+always_true = MYPYC
 
 [mypy-gpusim.config.*,gpusim.core.*,gpusim.files.*,gpusim.hardware.*]
 follow_imports = silent
 
 [mypy-numpy.*]
+follow_imports_for_stubs = True
+
+[mypy-librt.*]
+follow_imports = silent
 follow_imports_for_stubs = True
 """
 """Of mypy: the same types, and so the same code, whatever else is installed."""
@@ -70,6 +78,7 @@ class CompileHook(BuildHookInterface[Any]):
         table = work / "compiled_classes.json"
         table.write_text(json.dumps(self._class_table()), encoding="utf-8")
         build_data["force_include"][str(table)] = f"{PACKAGE}/machine/{table.name}"
+        build_data["dependencies"] = RUNTIME
         build_data["pure_python"] = False
         build_data["infer_tag"] = True
 

@@ -14,6 +14,7 @@ from gpusim.config.dram import DramConfig
 from gpusim.core.engine import NEVER, Environment, Port, Sink, Wakeable
 from gpusim.core.errors import UserError
 from gpusim.core.request import Kind, MemoryRequest
+from gpusim.core.unboxed import IntList
 from gpusim.hardware.dram import build_dram
 
 
@@ -149,7 +150,7 @@ def drive(
         for number in numbers:
             address = addresses[number]
             kind = Kind.WRITEBACK if writes[number] else Kind.LOAD
-            request = MemoryRequest(kind, 0, 0, 0, 0, address, number, 1, 0, None, [])
+            request = MemoryRequest(kind, 0, 0, 0, 0, address, number, 1, 0, None, IntList())
             request.path.append(answers)
             yield arrivals[number], request, channels[mapping.channel(address)].requests
 

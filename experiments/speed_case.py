@@ -2,7 +2,8 @@
 
 Run with ``python experiments/speed_case.py CASE [--interpreted]``: it prints one JSON object.  With
 ``--interpreted``, the modules of gpusim are imported from their sources, although compiled ones may
-lie beside them.  Other options make a case longer, or its machine another one
+lie beside them.  With ``--count LIBRARY``, it is counted what the run allocates
+(`experiments.allocations`).  Other options make a case longer, or its machine another one
 (`experiments.growth`).
 """
 
@@ -13,6 +14,7 @@ import json
 import sys
 import time
 from collections.abc import Generator, Iterator, Sequence
+from ctypes import PyDLL, c_longlong
 from importlib.machinery import SOURCE_SUFFIXES, FileFinder, SourceFileLoader
 
 import numpy as np
@@ -156,19 +158,39 @@ def machine_of(name: str, iterations: int = 0, settings: Sequence[str] = ()) -> 
     return Machine(model.config, [Tenant(name, program, range(model.config.sm.count))], seed=0)
 
 
+def run_counted(machine: Machine, library: str) -> dict[str, int]:
+    """Run a machine, and count its allocations, and the integers among them.
+
+    Args:
+        machine: ready to run.
+        library: the path of what `experiments.allocations` has compiled.
+    """
+    counter = PyDLL(library)
+    counter.allocations.restype = counter.boxed_integers.restype = c_longlong
+    counter.count_from_now()
+    run_machine(machine)
+    counter.count_no_longer()
+    return {"allocations": counter.allocations(), "boxes": counter.boxed_integers()}
+
+
 def run_once() -> None:
     """Run a case between two measurements of the unit, and print what it took."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("case", choices=CASES)
     parser.add_argument("--interpreted", action="store_true")
+    parser.add_argument("--count", default="", help="what counts allocations")
     parser.add_argument("--iterations", type=int, default=0)
     parser.add_argument("--set", action="append", default=[])
     arguments = parser.parse_args()
     before = bare_timeout_seconds()
     machine = machine_of(arguments.case, arguments.iterations, arguments.set)
     memory = peak_bytes()
+    counts: dict[str, int] = {}
     started = time.process_time()
-    run_machine(machine)
+    if arguments.count:
+        counts = run_counted(machine, arguments.count)
+    else:
+        run_machine(machine)
     seconds = time.process_time() - started
     found = {
         "form": form(),
@@ -176,6 +198,7 @@ def run_once() -> None:
         "transactions": machine.transactions,
         "events": machine.env.events,
         "cycles": machine.env.now,
+        **counts,
         "kilobytes": (peak_bytes() - memory) // 1024,
         "timeout_seconds": (before + bare_timeout_seconds()) / 2,
     }

@@ -379,7 +379,7 @@ def _dirty(machine: Machine) -> int:
 
 def _reached_dram(request: MemoryRequest) -> bool:
     """Whether a finished request was sent to DRAM itself, rather than merged or a hit."""
-    return State.DRAM in request.trail[::2]
+    return State.DRAM in list(request.trail)[::2]
 
 
 def replayed_figures(trace: Trace, counts: Counts) -> Figures:

@@ -109,7 +109,7 @@ def measured_figures(model: LoadedModel, workload: Workload) -> Figures:
         if request.kind != Kind.LOAD:
             sent["stores"] += 1
             sent["store sectors"] += sectors
-        if State.L2 in request.trail[::2]:
+        if State.L2 in list(request.trail)[::2]:
             sent["L2"] += sectors
 
     counted = run_counting(machine, note)

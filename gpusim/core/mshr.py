@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, Generic, Literal, TypeVar
 
+from gpusim.core.unboxed import IntDict
+
 T = TypeVar("T")
 
 Admission = Literal[0, 1, 2]
@@ -29,7 +31,7 @@ class Mshrs(Generic[T]):
     def __init__(self, capacity: int, merge: int) -> None:
         self.capacity = capacity
         self.merge = merge
-        self._waiting: dict[int, list[T]] = {}
+        self._waiting: IntDict[list[T]] = IntDict()
 
     def __len__(self) -> int:
         """Registers that are taken."""
@@ -57,13 +59,14 @@ class Mshrs(Generic[T]):
 
     def waiting(self, key: int) -> list[T]:
         """A copy of the requests that wait for `key`, in order; empty: none does."""
-        return list(self._waiting.get(key, ()))
+        found = self._waiting.get(key)
+        return [] if found is None else list(found)
 
     def admit(self, key: int, item: T) -> Admission:
         """Register a miss of `item` on `key`."""
         waiting = self._waiting
-        if key in waiting:
-            merged = waiting[key]
+        merged = waiting.get(key)
+        if merged is not None:
             if len(merged) >= self.merge:
                 return FULL
             merged.append(item)
@@ -75,7 +78,14 @@ class Mshrs(Generic[T]):
 
     def join(self, key: int, item: T) -> None:
         """Let `item`, which holds a register elsewhere, wait for `key` past both limits."""
-        self._waiting.setdefault(key, []).append(item)
+        self._put_last(key, item)
+
+    def _put_last(self, key: int, item: T) -> None:
+        waiting = self._waiting.get(key)
+        if waiting is None:
+            self._waiting[key] = [item]
+        else:
+            waiting.append(item)
 
     def release(self, key: int) -> list[T]:
         """The requests that wait for `key`, in order; frees the register.
@@ -83,9 +93,7 @@ class Mshrs(Generic[T]):
         Raises:
             KeyError: no request waits for it.
         """
-        released = self._waiting[key]
-        del self._waiting[key]
-        return released
+        return self._waiting.pop(key)
 
     def keep(self, key: int, items: list[T]) -> None:
         """Take the register of `key`, just released, again for the items that still wait."""
@@ -113,7 +121,7 @@ class SeparateMshrs(Mshrs[T]):
         if self._taken >= self.capacity:
             return FULL
         self._taken += 1
-        self._waiting.setdefault(key, []).append(item)
+        self._put_last(key, item)
         return NEW
 
     def join(self, key: int, item: T) -> None:
@@ -131,4 +139,4 @@ class SeparateMshrs(Mshrs[T]):
 
     def keep(self, key: int, items: list[T]) -> None:
         self._taken += len(items)
-        self._waiting[key] = items + self._waiting.get(key, [])
+        self._waiting[key] = items + self.waiting(key)

@@ -1,10 +1,10 @@
 """Memory requests and translations, which travel between components, and the trails they leave.
 
-A **trail** is a flat list ``[state, cycle, state, cycle, ...]``: from that cycle on, the traveller
-was in that state (`gpusim.core.states.State`).  A traveller that waits for another one (a load
-for its translation, a merged miss for the miss before it) notes a **link** instead of a state:
--1 for its `origin`, ``-2 - index`` into its `links`.  `resolve_trail` follows the links, only
-when a trail is read.
+A **trail** is a flat list of integers, ``[state, cycle, state, cycle, ...]``: from that cycle on,
+the traveller was in that state (`gpusim.core.states.State`).  A traveller that waits for another
+one (a load for its translation, a merged miss for the miss before it) notes a **link** instead of
+a state: -1 for its `origin`, ``-2 - index`` into its `links`.  `resolve_trail` follows the links,
+only when a trail is read.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from mypy_extensions import mypyc_attr, trait
 
 from gpusim.core.engine import Sink
 from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping
+from gpusim.core.unboxed import IntList
 
 
 class Kind(IntEnum):
@@ -40,14 +41,40 @@ CONTINUES: Final = 1 << 12
 """Mark of a state in a trail that goes on from the entry before it (see `gpusim.core.blame`)."""
 
 
+class Pieces:
+    """What a time is cut into, by a trail; a subclass says what becomes of the pieces."""
+
+    __slots__ = ()
+
+    def add(self, state: int, begin: int, end: int) -> None:
+        """A piece, which comes before the one added last."""
+        raise NotImplementedError
+
+
+class KeptPieces(Pieces):
+    """Pieces that are kept.
+
+    Attributes:
+        pieces: the last one first.
+    """
+
+    __slots__ = ("pieces",)
+
+    def __init__(self) -> None:
+        self.pieces: list[Piece] = []
+
+    def add(self, state: int, begin: int, end: int) -> None:
+        self.pieces.append((state, begin, end))
+
+
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Trailed:
     """An object with a trail: the states that it has been in, and since when."""
 
     __slots__ = ()
 
-    def cut(self, start: int, end: int, pieces: list[Piece]) -> None:
-        """Append the pieces of ``[start, end)``, which they tile, the last one first."""
+    def cut(self, start: int, end: int, pieces: Pieces) -> None:
+        """Add the pieces of ``[start, end)``, which they tile, the last one first."""
         raise NotImplementedError
 
 
@@ -72,7 +99,7 @@ class Traveller(Trailed):
     __slots__ = ("app", "asid", "kind", "links", "mapping", "origin", "path", "sm", "tag", "trail")
 
     def __init__(
-        self, app: int, asid: int, sm: int, tag: int, trail: list[int], kind: int = 0
+        self, app: int, asid: int, sm: int, tag: int, trail: IntList, kind: int = 0
     ) -> None:
         self.kind = kind
         self.app = app
@@ -93,8 +120,8 @@ class Traveller(Trailed):
         self.trail.append(-1 - len(self.links))
         self.trail.append(cycle)
 
-    def cut(self, start: int, end: int, pieces: list[Piece]) -> None:
-        """Append the pieces of ``[start, end)``, the last one first; links are followed."""
+    def cut(self, start: int, end: int, pieces: Pieces) -> None:
+        """Add the pieces of ``[start, end)``, the last one first; links are followed."""
         trail = self.trail
         for i in range(len(trail) - 2, -1, -2):
             begin = trail[i + 1] if i and trail[i + 1] > start else start
@@ -103,7 +130,7 @@ class Traveller(Trailed):
                 if state >= 0:
                     if state & CONTINUES and begin == start:
                         state &= ~CONTINUES  # what it goes on from is cut off
-                    pieces.append((state, begin, end))
+                    pieces.add(state, begin, end)
                 elif state == -1:
                     assert self.origin is not None
                     self.origin.cut(begin, end, pieces)
@@ -185,7 +212,7 @@ class MemoryRequest(Traveller):
         sectors: int,
         depth: int,
         access: Access | None,
-        trail: list[int],
+        trail: IntList,
     ) -> None:
         # Traveller.__init__ written out: this is the most frequent object of a run.
         self.app = app
@@ -237,7 +264,7 @@ class VirtualRequest(MemoryRequest):
         sectors: int,
         depth: int,
         access: Access | None,
-        trail: list[int],
+        trail: IntList,
     ) -> None:
         super().__init__(kind, app, asid, sm, tag, address, vline, sectors, depth, access, trail)
         self.line = self.name = asid << ASID_SHIFT | vline
@@ -310,7 +337,7 @@ class Translation(Traveller, Requester):
         tag: int,
         slot: int,
         warp_slot: int,
-        trail: list[int],
+        trail: IntList,
         access: Access | None = None,
         kind: int = _DEMAND,
     ) -> None:
@@ -332,7 +359,7 @@ def resolve_trail(trailed: Trailed, start: int, end: int) -> list[Piece]:
     Cycles before the first entry of a trail take that trail's first state, so the pieces always
     tile the whole.
     """
-    pieces: list[Piece] = []
-    trailed.cut(start, end, pieces)
-    pieces.reverse()
-    return pieces
+    kept = KeptPieces()
+    trailed.cut(start, end, kept)
+    kept.pieces.reverse()
+    return kept.pieces

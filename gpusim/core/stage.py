@@ -25,6 +25,7 @@ from gpusim.core.registry import Slot, open_slot
 from gpusim.core.request import Purpose, Requester, Translation
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage
+from gpusim.core.unboxed import pair
 
 
 class Pages(Protocol):
@@ -298,7 +299,7 @@ class StageProcess(Stage):
             tag,
             cause.slot,
             cause.warp_slot,
-            [self.site.state, self.env.now],
+            pair(self.site.state, self.env.now),
             kind=int(Purpose.PREFETCH),
         )
         self._send(wanted, delay)
@@ -312,7 +313,8 @@ class StageProcess(Stage):
     # -- the process -----------------------------------------------------------------------------
 
     def _send(self, translation: Translation, delay: int) -> None:
-        translation.trail += (self.site.below_state, self.env.now + delay)
+        translation.trail.append(self.site.below_state)
+        translation.trail.append(self.env.now + delay)
         translation.path.append(self.answers)
         self._under_way += 1
         self.below.send(translation, delay)
@@ -322,12 +324,14 @@ class StageProcess(Stage):
         while True:
             while (answer := answers.take()) is not None:
                 self._under_way -= 1
-                answer.trail += (self.site.state, self.env.now)
+                answer.trail.append(self.site.state)
+                answer.trail.append(self.env.now)
                 self.answered(answer)
             blocked = False
             while not blocked and (translation := requests.head()) is not None:
                 if translation.trail[-2] != self.site.state:
-                    translation.trail += (self.site.state, self.env.now)
+                    translation.trail.append(self.site.state)
+                    translation.trail.append(self.env.now)
                 blocked = not self.asked(translation)
                 if not blocked:
                     requests.take()

@@ -8,12 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.core.request import Traveller, resolve_trail
+from gpusim.core.unboxed import IntList
 from tests.examples import examples
 
 
 def state_at(traveller: Traveller, cycle: int) -> int:
     """The last entry that began by `cycle`, or the first one; links are followed."""
-    state, _ = traveller.trail[:2]
+    state, _ = list(traveller.trail)[:2]
     for entry in range(0, len(traveller.trail), 2):
         if entry and traveller.trail[entry + 1] <= cycle:
             state = traveller.trail[entry]
@@ -32,7 +33,7 @@ def travellers(draw: Any) -> Traveller:
     made: list[Traveller] = []
     for _ in range(draw(st.integers(1, 4))):
         cycles = sorted(draw(st.lists(st.integers(0, 60), min_size=1, max_size=6)))
-        traveller = Traveller(0, 0, 0, 0, [])
+        traveller = Traveller(0, 0, 0, 0, IntList())
         for index, cycle in enumerate(cycles):
             follow = made and draw(st.booleans()) and (index or draw(st.booleans()))
             if follow:
@@ -53,8 +54,8 @@ def test_every_cycle_is_in_the_right_state(traveller: Traveller, start: int, end
 
 
 def test_a_merged_miss_shares_the_states_of_the_miss_before_it() -> None:
-    first = Traveller(0, 0, 0, 0, [3, 0, 10, 20, 12, 30])
-    merged = Traveller(0, 0, 0, 0, [3, 15])
+    first = Traveller(0, 0, 0, 0, IntList([3, 0, 10, 20, 12, 30]))
+    merged = Traveller(0, 0, 0, 0, IntList([3, 15]))
     merged.follow(first, 25)
     merged.trail += (9, 100)
     assert resolve_trail(merged, 16, 110) == [

@@ -11,6 +11,7 @@ from gpusim.core.engine import NEVER, Environment, Port, Sink, Sleeper, Wakeable
 from gpusim.core.interfaces import Inbound
 from gpusim.core.mapping import Mapping
 from gpusim.core.request import Access, MemoryRequest, Purpose, Translation, Traveller
+from gpusim.core.unboxed import IntList
 
 T = TypeVar("T", bound=Traveller)
 
@@ -148,7 +149,7 @@ class MockSender(Wakeable):
 def translation(tag: int, state: int, *, prefetch: bool = False) -> Translation:
     """The miss of a warp on a page, or a prefetch of it, that is in a state from cycle 0 on."""
     kind = Purpose.PREFETCH if prefetch else Purpose.DEMAND
-    return Translation(0, 0, 0, tag, 0, 0, [state, 0], None, int(kind))
+    return Translation(0, 0, 0, tag, 0, 0, IntList([state, 0]), None, int(kind))
 
 
 def at(env: Environment, cycle: int, act: Callable[[], object]) -> None:

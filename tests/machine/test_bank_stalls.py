@@ -12,6 +12,7 @@ from gpusim.config.schema import GpuConfig
 from gpusim.core.blame import Blame, blamed, whole
 from gpusim.core.request import CONTINUES
 from gpusim.core.states import State
+from gpusim.core.unboxed import IntList
 from gpusim.files.units import Bytes
 from gpusim.hardware.cache.bank_stalls import BankStalls
 from gpusim.hardware.sm.l2_waits import L2Waits
@@ -90,7 +91,7 @@ def test_marks_split_the_last_state_and_leave_it_what_it_was() -> None:
         stalls.begin(cause, begin)
         stalls.end(end)
     assert stalls.intervals == [(10, 25, MSHRS), (30, 40, MERGE)]
-    trail = [LINK, 5]
+    trail = IntList([LINK, 5])
     stalls.mark(trail, 15)
     assert trail == [
         *(LINK, 5),
@@ -100,7 +101,8 @@ def test_marks_split_the_last_state_and_leave_it_what_it_was() -> None:
         *(LINK | CONTINUES, 40),
     ]
     pieces: list[Any] = [
-        (state, cycle, cycle) for state, cycle in zip(trail[::2], trail[1::2], strict=True)
+        (state, cycle, cycle)
+        for state, cycle in zip(list(trail)[::2], list(trail)[1::2], strict=True)
     ]
     assert [state for state, _, _ in whole(pieces[::-1])] == [LINK]
     stalls.forget(29)
@@ -111,7 +113,7 @@ def test_marks_split_the_last_state_and_leave_it_what_it_was() -> None:
 
 def test_what_is_next_at_a_bank_and_tries_again_has_one_mark() -> None:
     stalls = BankStalls()
-    trail = [L2, 10]
+    trail = IntList([L2, 10])
     for begin, end in ((10, 12), (12, 19)):
         stalls.begin(MERGE, begin)
         stalls.end(end)

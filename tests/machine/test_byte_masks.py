@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from gpusim.config.dram_standards.gddr5 import GDDR5
 from gpusim.core.errors import UserError
 from gpusim.core.request import Kind, MemoryRequest
+from gpusim.core.unboxed import IntList
 from gpusim.core.warp_program import BYTES_SHIFT, COVERED_SHIFT, INACTIVE, LaneChunk, Op
 from gpusim.files.units import Bytes
 from gpusim.hardware.dram.counters import DramCounters
@@ -151,12 +152,12 @@ def test_masks_are_the_bytes_of_lanes(chunk: LaneChunk, line: int) -> None:
 
 def test_a_write_of_some_bytes_moves_its_sector_but_answers_no_read() -> None:
     partial = 0b11 | 0b10 << COVERED_SHIFT
-    write = MemoryRequest(Kind.WRITEBACK, 0, 0, 0, 0, 128, -1, partial, 0, None, [])
+    write = MemoryRequest(Kind.WRITEBACK, 0, 0, 0, 0, 128, -1, partial, 0, None, IntList())
     assert SectorBursts(Bytes(32)).take_in(write, DramCounters()) == 2
     queues = SectoredQueues(GDDR5, AddressMapping(GDDR5).banks)
     queues.add(Waiting(write, 0, 0, True, 1, 0), 0)
     for place, waits in ((0b01, False), (0b10, True)):
-        read = MemoryRequest(Kind.LOAD, 0, 0, 0, 0, 128, -1, place, 0, None, [])
+        read = MemoryRequest(Kind.LOAD, 0, 0, 0, 0, 128, -1, place, 0, None, IntList())
         assert queues.add(Waiting(read, 0, 0, False, 1, 0), 0) == waits
 
 

@@ -43,7 +43,7 @@ BREAKS: dict[str, Break] = {
         m.schedulers[0], "warps_launched"
     ),
     "on SM 0 the states of the warps of scripted add up to": lambda m: (
-        m.sms[0].ledger.sums[0].__setitem__(0, 9)
+        m.sms[0].ledger._sums[0].__setitem__(0, 9)
     ),
     "drained: sm[0] still holds 1 requests or warps": lambda m: more(m.sms[0], "resident"),
 }

@@ -12,6 +12,7 @@ from gpusim.core.errors import UserError
 from gpusim.core.mapping import ASID_SHIFT
 from gpusim.core.request import Access, Kind, MemoryRequest, Translation
 from gpusim.core.states import State
+from gpusim.core.unboxed import IntList
 from gpusim.hardware.dram import Completion, Waiting
 from gpusim.hardware.walk import Walk
 from gpusim.results import RECORDS, RunData
@@ -30,12 +31,12 @@ class Instruction(Access):
 
 def make_request(trail: list[int], warp: int | None) -> MemoryRequest:
     access = None if warp is None else Instruction(warp)
-    return MemoryRequest(Kind.LOAD, 0, 1, 3, 0, 0, 0x77, 0b1111, 0, access, trail)
+    return MemoryRequest(Kind.LOAD, 0, 1, 3, 0, 0, 0x77, 0b1111, 0, access, IntList(trail))
 
 
 def completed_read() -> Completion:
     """Of a page-table entry of the fourth level, by channel 3."""
-    request = MemoryRequest(Kind.WALK, 1, 1, 3, 0, 0, 0, 1, 4, None, [])
+    request = MemoryRequest(Kind.WALK, 1, 1, 3, 0, 0, 0, 1, 4, None, IntList())
     return Completion(3, Waiting(request, 15, 1 << 20, False, 1, 100), 110, 150)
 
 
@@ -84,7 +85,7 @@ def test_probes(run: RunData) -> None:
 
 
 def test_requests_and_their_stages(run: RunData) -> None:
-    translation = Translation(0, 1, 3, 0, 0, 0, [State.TLB, 12, State.WALK, 20])
+    translation = Translation(0, 1, 3, 0, 0, 0, IntList([State.TLB, 12, State.WALK, 20]))
     first = make_request([State.LSU, 10], warp=9)
     first.follow(translation, 12)
     first.trail += (State.CACHE, 30)

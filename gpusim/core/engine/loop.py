@@ -7,12 +7,13 @@ events only what it takes to run their callbacks, and is among the modules that 
 from __future__ import annotations
 
 from collections.abc import Callable
-from heapq import heappop, heappush
 from typing import Any, Final
 
 from mypy_extensions import mypyc_attr
 from simpy.core import StopSimulation
 from simpy.events import NORMAL, URGENT, EventPriority
+
+from gpusim.core.unboxed import IntDict, IntHeap, IntList, heappop, heappush
 
 NEVER: Final = 1 << 60
 """A cycle that no simulation reaches; compiled code keeps ints below 2^62 unboxed."""
@@ -31,7 +32,7 @@ class Wakeable:
         """There is room: wake up later in this cycle."""
         raise NotImplementedError
 
-    def because(self, trail: list[int]) -> None:
+    def because(self, trail: IntList) -> None:
         """Room comes from a packet with this trail, which tells why it took as long; before `now`.
 
         Most senders keep no account of why they waited.
@@ -139,8 +140,8 @@ class EventLoop:
     def __init__(self, initial_cycle: int = 0) -> None:
         self._now: int = initial_cycle
         self._active_proc: Any = None
-        self._buckets: dict[int, list[Any]] = {}
-        self._cycles: list[int] = []
+        self._buckets: IntDict[list[Any]] = IntDict()
+        self._cycles = IntHeap()
         self._done = 0
         """Entries of the current cycle that have been taken, while the loop is elsewhere."""
         self._urgent: list[Any] = []
@@ -198,17 +199,6 @@ class EventLoop:
         bucket[place] = None
         wake.due = NEVER
 
-    def _enter(self, cycle: int) -> None:
-        self._now = cycle
-        self._done = 0
-        if self._urgent_later:
-            self._urgent = self._urgent_later.pop(cycle, self._urgent)
-
-    def _leave(self) -> None:
-        """All entries of the current cycle have been processed."""
-        del self._buckets[heappop(self._cycles)]
-        self._done = 0
-
     def advance(self) -> bool:
         """Process one entry, or skip one; False if there is none left."""
         if self._urgent:
@@ -218,11 +208,11 @@ class EventLoop:
             return False
         cycle = self._cycles[0]
         if cycle != self._now:
-            self._enter(cycle)
+            _enter(self, cycle)
             return True
         bucket = self._buckets[cycle]
         if self._done == len(bucket):
-            self._leave()
+            _leave(self)
             return True
         entry = bucket[self._done]
         self._done += 1
@@ -243,9 +233,9 @@ class EventLoop:
                     continue
                 cycle = cycles[0]
                 if cycle != self._now:
-                    self._enter(cycle)
-                elif self._run_bucket(buckets[cycle], cycle):
-                    self._leave()
+                    _enter(self, cycle)
+                elif _run_bucket(self, buckets[cycle], cycle):
+                    _leave(self)
                 until_breath -= 1
                 if not until_breath:
                     until_breath = _BREATH
@@ -256,48 +246,6 @@ class EventLoop:
     def breathe(self) -> None:
         """Let Python look for signals: it does so only between instructions that it interprets."""
         raise NotImplementedError
-
-    def _run_bucket(self, bucket: list[Any], cycle: int) -> bool:
-        """Process a cycle's entries until none is left (True) or an urgent event comes between.
-
-        `_wake` and `Wake.at` are written out here: this loop carries every run.
-        """
-        done, events = self._done, 0
-        buckets = self._buckets
-        try:
-            while done < len(bucket):
-                entry = bucket[done]
-                done += 1
-                if not isinstance(entry, Wake):
-                    self._active_proc = None
-                    self._fire(entry)
-                elif entry.due == cycle:
-                    entry.due = NEVER
-                    self._active_proc = entry.process
-                    events += 1
-                    try:
-                        target = entry.send(None)
-                    except Exception as error:  # noqa: BLE001  (SimPy: the process fails with it)
-                        entry.process._finish(error)
-                    else:
-                        if isinstance(target, int) and target > 0:
-                            due = cycle + target
-                            if due < entry.due:
-                                entry.due = due
-                                later = buckets.get(due)
-                                if later is None:
-                                    buckets[due] = [entry]
-                                    heappush(self._cycles, due)
-                                else:
-                                    later.append(entry)
-                        elif target is not None:
-                            _await(entry.process, target)
-                if self._urgent:
-                    return False
-            return True
-        finally:
-            self._done = done
-            self.events += events
 
     def _wake(self, wake: Wake) -> None:
         """Resume the process of a wake-up that is due now."""
@@ -332,6 +280,66 @@ class EventLoop:
             error = type(event._value)(*event._value.args)
             error.__cause__ = event._value
             raise error
+
+
+# Functions, not methods: `gpusim.core.engine.environment` subclasses the loop in Python, and what
+# such a class may override is looked up by its name in compiled code, too.
+
+
+def _enter(loop: EventLoop, cycle: int) -> None:
+    loop._now = cycle
+    loop._done = 0
+    if loop._urgent_later:
+        loop._urgent = loop._urgent_later.pop(cycle, loop._urgent)
+
+
+def _leave(loop: EventLoop) -> None:
+    """All entries of the current cycle have been processed."""
+    del loop._buckets[heappop(loop._cycles)]
+    loop._done = 0
+
+
+def _run_bucket(loop: EventLoop, bucket: list[Any], cycle: int) -> bool:
+    """Process a cycle's entries until none is left (True) or an urgent event comes between.
+
+    `EventLoop._wake` and `Wake.at` are written out here: this loop carries every run.
+    """
+    done, events = loop._done, 0
+    buckets = loop._buckets
+    try:
+        while done < len(bucket):
+            entry = bucket[done]
+            done += 1
+            if not isinstance(entry, Wake):
+                loop._active_proc = None
+                loop._fire(entry)
+            elif entry.due == cycle:
+                entry.due = NEVER
+                loop._active_proc = entry.process
+                events += 1
+                try:
+                    target = entry.send(None)
+                except Exception as error:  # noqa: BLE001  (SimPy: the process fails with it)
+                    entry.process._finish(error)
+                else:
+                    if isinstance(target, int) and target > 0:
+                        due = cycle + target
+                        if due < entry.due:
+                            entry.due = due
+                            later = buckets.get(due)
+                            if later is None:
+                                buckets[due] = [entry]
+                                heappush(loop._cycles, due)
+                            else:
+                                later.append(entry)
+                    elif target is not None:
+                        _await(entry.process, target)
+            if loop._urgent:
+                return False
+        return True
+    finally:
+        loop._done = done
+        loop.events += events
 
 
 def _await(process: Any, target: Any) -> None:

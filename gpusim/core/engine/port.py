@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from bisect import insort
-from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
 from mypy_extensions import mypyc_attr
 
 from gpusim.core.engine.loop import NEVER, EventLoop, Sleeper, Waiters, Wake, Wakeable
+from gpusim.core.unboxed import IntList, position
 
 T = TypeVar("T")
 
@@ -72,7 +71,7 @@ class Port(Sink, Generic[T]):
         depth: items that fit; `NEVER` for no limit.
 
     Attributes:
-        queue: ``(arrival cycle, item)`` in order.
+        queue: items, in the order in which they arrive.
         ready: when the first of them arrives; `NEVER` if there is none.
         taken, waited_cycles: items taken, and the cycles that they waited after their arrival.
     """
@@ -80,6 +79,7 @@ class Port(Sink, Generic[T]):
     __slots__ = (
         "_blocked",
         "_cycle",
+        "_behind",
         "_last",
         "_left",
         "_receiver",
@@ -109,8 +109,10 @@ class Port(Sink, Generic[T]):
         self.depth = depth
         self.taken = 0
         self.waited_cycles = 0
-        self.queue: list[tuple[int, T]] = []
+        self.queue: list[T] = []
         self.ready = NEVER
+        self._behind = IntList()
+        """When the items behind the first one arrive."""
         self._last = 0
         """Arrival of the last item, while there is one."""
         self._blocked = Waiters()
@@ -146,13 +148,19 @@ class Port(Sink, Generic[T]):
         if arrival >= self.ready:  # the receiver knows of the one before it
             if arrival >= self._last:
                 self._last = arrival
-                queue.append((arrival, item))
+                self._behind.append(arrival)
+                queue.append(item)
             else:
-                insort(queue, (arrival, item), key=itemgetter(0))
+                place = position(self._behind, arrival + 1, 0)
+                self._behind.insert(place, arrival)
+                queue.insert(place + 1, item)
             return
-        if not queue:
+        if queue:
+            self._behind.insert(0, self.ready)
+            queue.insert(0, item)
+        else:
             self._last = arrival
-        queue.insert(0, (arrival, item))
+            queue.append(item)
         self.ready = arrival
         receiver = self._receiver
         if receiver is not None and arrival < receiver.due:
@@ -163,7 +171,7 @@ class Port(Sink, Generic[T]):
         now = self.env._now
         if self.ready > now or (self._cycle == now and not self._left):
             return None
-        return self.queue[0][1]
+        return self.queue[0]
 
     def take(self) -> T | None:
         """Remove and return the next item; None if none is there or the cycle's share is used."""
@@ -179,9 +187,9 @@ class Port(Sink, Generic[T]):
                 return None
             self._left -= 1
         queue = self.queue
-        item = queue[0][1]
+        item = queue[0]
         del queue[0]
-        self.ready = queue[0][0] if queue else NEVER
+        self.ready = self._behind.pop(0) if queue else NEVER
         self.taken += 1
         self.waited_cycles += now - arrival
         if self._blocked.waiting:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Container, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from mypy_extensions import mypyc_attr
@@ -12,6 +12,7 @@ from gpusim.core.errors import OptionError, UserError
 from gpusim.core.policy import Policy, PolicyConfig
 from gpusim.core.registry import Slot, make_policy, open_slot
 from gpusim.core.structures import Storage
+from gpusim.core.unboxed import as_int_dict
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -20,7 +21,8 @@ class Replacement(Policy):
 
     One instance serves all sets of one structure: a TLB, a cache, a walk cache.  The array keeps
     the entries of each set in a dict by key, adds and removes them, and calls the policy at every
-    use; the policy may put a dict into another order, but never adds or removes a key.  An array
+    use; the policy may put a dict into another order, but never adds or removes a key.  (Where
+    gpusim is compiled, the dict of its own arrays is an `IntDict`, which is used alike.)  An array
     puts a new entry at the end and changes one that is there in its place, so that the order of a
     dict is that in which its entries came, unless the policy reorders it.
 
@@ -29,7 +31,7 @@ class Replacement(Policy):
     """
 
     def __init__(self) -> None:
-        self.sets: list[dict[int, Any]] = []
+        self.sets: list[Collection[int]] = []
 
     def refusal(self, ways: int) -> str:
         """Why it cannot serve sets of `ways` ways; empty if it can.
@@ -38,7 +40,7 @@ class Replacement(Policy):
         """
         return ""
 
-    def adopt(self, entries: dict[int, Any], ways: int) -> int:
+    def adopt(self, entries: Any, ways: int) -> int:
         """Take charge of a set, which is empty and holds at most `ways` entries.
 
         Returns:
@@ -77,14 +79,15 @@ class Replacement(Policy):
 open_slot(Slot.REPLACEMENT, Replacement)
 
 
-def victim_of(replacement: Replacement, index: int, entries: Container[int]) -> int:
-    """Key of the entry that goes from a full set.
+def victim_of(replacement: Replacement, index: int, entries: Any) -> int:
+    """Key of the entry that goes from a full set, a dict or `IntDict`.
 
     Raises:
         UserError: the policy named one that is not there.
     """
     key = replacement.victim(index)
-    if key not in entries:
+    own = as_int_dict(entries)
+    if (key not in own) if own is not None else (key not in entries):
         raise UserError(
             f"replacement: {type(replacement).__qualname__}.victim gave {key!r}, which is no key "
             "of an entry in the set"

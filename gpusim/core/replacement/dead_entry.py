@@ -100,7 +100,7 @@ class DeadEntry(Lru):
         self._sampled: list[dict[int, int]] = []
         """By sampled set and key, in LRU order: uses so far."""
 
-    def adopt(self, entries: dict[int, Any], ways: int) -> int:
+    def adopt(self, entries: Any, ways: int) -> int:
         self._ways.append(ways)
         self._uses.append({})
         self._dead.append({})

@@ -36,7 +36,7 @@ class TreePlru(ReplacementByWay):
             return f"halves a set again and again: ways must be a power of two, not {ways}"
         return ""
 
-    def adopt(self, entries: dict[int, Any], ways: int) -> int:
+    def adopt(self, entries: Any, ways: int) -> int:
         self._trees.append(0)
         self._paths.append(_paths(ways))
         return super().adopt(entries, ways)

@@ -12,6 +12,7 @@ from gpusim.core.errors import OptionError
 from gpusim.core.registry import Slot, register_policy
 from gpusim.core.replacement.base import Replacement
 from gpusim.core.structures import Storage
+from gpusim.core.unboxed import IntDict, IntList, as_int_dict, first_key
 
 _MASK: Final = (1 << 32) - 1
 _SPREAD = 0x9E3779B1
@@ -46,21 +47,30 @@ class Lru(_ByOrder):
 
     def __init__(self) -> None:
         super().__init__()
-        self._latest: list[int] = []
+        self._latest = IntList()
         """By set, what was used or put in last: it is at the end, if it is still there."""
+        self._own: list[IntDict[Any] | None] = []
+        """The sets that are of the kind that gpusim's own arrays have."""
 
-    def adopt(self, entries: dict[int, Any], ways: int) -> int:
+    def adopt(self, entries: Any, ways: int) -> int:
         self._latest.append(0)
+        self._own.append(as_int_dict(entries))
         return super().adopt(entries, ways)
 
     def touch(self, index: int, key: int) -> None:
         if self._latest[index] == key:
             return
         self._latest[index] = key
-        entries = self.sets[index]
-        entry = entries[key]
-        del entries[key]
-        entries[key] = entry
+        own = self._own[index]
+        if own is not None:
+            own[key] = own.pop(key)
+        else:
+            entries: Any = self.sets[index]
+            entries[key] = entries.pop(key)
+
+    def victim(self, index: int) -> int:
+        own = self._own[index]
+        return super().victim(index) if own is None else first_key(own)
 
     def insert(self, index: int, key: int) -> None:
         self._latest[index] = key

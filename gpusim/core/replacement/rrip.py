@@ -33,7 +33,7 @@ class Srrip(ReplacementByWay):
         self._distant = (1 << bits) - 1
         self._predictions: list[list[int]] = []
 
-    def adopt(self, entries: dict[int, Any], ways: int) -> int:
+    def adopt(self, entries: Any, ways: int) -> int:
         self._predictions.append([self._distant] * ways)
         return super().adopt(entries, ways)
 

@@ -27,7 +27,7 @@ class ReplacementByWay(Replacement):
         self.ways: list[dict[int, int]] = []
         self.keys: list[list[int | None]] = []
 
-    def adopt(self, entries: dict[int, Any], ways: int) -> int:
+    def adopt(self, entries: Any, ways: int) -> int:
         self.ways.append({})
         self.keys.append([None] * ways)
         return super().adopt(entries, ways)

@@ -10,6 +10,7 @@ from mypy_extensions import mypyc_attr
 from gpusim.config.schema import LRU
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.replacement import make_replacement, victim_of
+from gpusim.core.unboxed import IntDict
 from gpusim.core.warp_program import COVERED_SHIFT, SECTORS
 
 DIRTY_SHIFT: Final = COVERED_SHIFT
@@ -49,7 +50,7 @@ class CacheArray:
         self.sets = lines // ways
         self._interleave = interleave
         self.replacement = make_replacement(replacement, ways)
-        self._sets: list[dict[int, int]] = [{} for _ in range(self.sets)]
+        self._sets: list[IntDict[int]] = [IntDict() for _ in range(self.sets)]
         for one in self._sets:  # numbered in this order
             self.replacement.adopt(one, ways)
 
@@ -127,8 +128,7 @@ class CacheArray:
     def _evict(self, index: int) -> tuple[int, int]:
         lines = self._sets[index]
         gone = victim_of(self.replacement, index, lines)
-        state = lines[gone]
-        del lines[gone]
+        state = lines.pop(gone)
         self.replacement.forget(index, gone)
         return gone, state
 
@@ -152,7 +152,8 @@ class CacheArray:
 
     def mark(self, line: int, state: int) -> None:
         """Add to the state of a resident line, such as sectors that are dirty now.  No use."""
-        self._sets[line // self._interleave % self.sets][line] |= state
+        lines = self._sets[line // self._interleave % self.sets]
+        lines[line] = lines[line] | state
 
     def clear(self) -> None:
         """Forget everything."""

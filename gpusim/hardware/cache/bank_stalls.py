@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpusim.core.blame import blamed
 from gpusim.core.request import CONTINUES
+from gpusim.core.unboxed import IntList
 
 Interval = tuple[int, int, int]
 """First cycle, cycle after the last, `gpusim.core.blame.Blame`."""
@@ -47,7 +48,7 @@ class BankStalls:
         while intervals and intervals[0][1] <= before:
             del intervals[0]
 
-    def mark(self, trail: list[int], start: int) -> None:
+    def mark(self, trail: IntList, start: int) -> None:
         """Note in a trail which part of its last state is the bank's, from cycle `start` on.
 
         The last state stays what it is: its pieces are marked as such of one.

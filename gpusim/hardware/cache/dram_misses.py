@@ -18,6 +18,7 @@ from gpusim.core.law import Law, laws_of
 from gpusim.core.mshr import FULL
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.states import State
+from gpusim.core.unboxed import pair
 from gpusim.core.warp_program import SECTORS
 from gpusim.hardware.cache.array import DIRTY, DIRTY_SHIFT
 from gpusim.hardware.cache.fetches import Fetches
@@ -145,7 +146,7 @@ class DramMisses(MissPath):
                 sectors,
                 request.depth,
                 request.access,
-                [_L2, bank.env._now],
+                pair(_L2, bank.env._now),
             )
         self._fetches.begin(line, sectors, bringer)
         back = self.homes.back(way)
@@ -202,7 +203,7 @@ class DramMisses(MissPath):
         dirty = bank.lines.dirty(written)
         bank.counters[app].writebacks += 1
         self.sectors[app].sectors_written_back += (dirty & SECTORS).bit_count()
-        trail = [_L2, bank.env._now]
+        trail = pair(_L2, bank.env._now)
         address = written[0] << bank.lines.shift
         self.unsent.append(
             MemoryRequest(_WRITEBACK, app, 0, -1, 0, address, -1, dirty, 0, None, trail)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpusim.core.request import MemoryRequest
+from gpusim.core.unboxed import IntDict
 
 Fetch = tuple[int, MemoryRequest]
 """Sectors, and the request that brings them: that of a miss, or one of its own."""
@@ -18,8 +19,8 @@ class Fetches:
     """Fetches under way by the names of lines; several of one line bring different sectors."""
 
     def __init__(self) -> None:
-        self._fetches: dict[int, list[Fetch]] = {}
-        self._waiting: dict[int, list[Waiting]] = {}
+        self._fetches: IntDict[list[Fetch]] = IntDict()
+        self._waiting: IntDict[list[Waiting]] = IntDict()
 
     def lacking(self, name: int, missing: int) -> int:
         """The sectors among some missing ones of a line that are not on their way."""

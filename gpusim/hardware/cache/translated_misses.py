@@ -18,6 +18,7 @@ from gpusim.core.mapping import ASID_SHIFT
 from gpusim.core.mshr import FULL
 from gpusim.core.request import Kind, MemoryRequest, VirtualRequest, page_of_line
 from gpusim.core.states import State
+from gpusim.core.unboxed import pair
 from gpusim.core.warp_program import SECTORS
 from gpusim.hardware.cache.array import DIRTY, DIRTY_SHIFT, READ_ONLY
 from gpusim.hardware.cache.fetches import Fetches
@@ -183,7 +184,7 @@ class TranslatedMisses(MissPath):
                 sectors,
                 request.depth,
                 request.access,
-                [_L2, bank.env._now],
+                pair(_L2, bank.env._now),
             )
             bringer.line = request.line
             bringer.leading = request.leading

@@ -84,7 +84,8 @@ class IdealDramChannel(Component):
         else:
             counters.data_reads += 1
             counters.data_latency_cycles += finished - now
-        request.trail += (State.DRAM, now - self._trip)
+        request.trail.append(State.DRAM)
+        request.trail.append(now - self._trip)
         request.answer(finished - now)
 
     def recordable(self) -> Iterable[tuple[str, Any]]:

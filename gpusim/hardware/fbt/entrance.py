@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpusim.core.engine import EventLoop, Port, Sink, Wakeable
 from gpusim.core.request import Translation, VirtualRequest
+from gpusim.core.unboxed import pair
 from gpusim.hardware.fbt.inputs import Miss
 from gpusim.hardware.fbt.shootdowns import Shootdowns
 
@@ -45,7 +46,7 @@ class Entrance(Sink):
     def send(self, item: VirtualRequest, extra_cycles: int = 0) -> None:
         """Send a miss to the first TLB, which is not full, `extra_cycles` from now."""
         start = self._env._now + extra_cycles
-        miss = Miss(item, self._shootdowns.number, [self._state, start])
+        miss = Miss(item, self._shootdowns.number, pair(self._state, start))
         miss.path.append(self._translated)
         item.follow(miss, start)
         self.tlb.send(miss, extra_cycles)

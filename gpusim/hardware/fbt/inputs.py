@@ -11,6 +11,7 @@ from gpusim.core.engine import Port
 from gpusim.core.mapping import Mapping
 from gpusim.core.metrics import FRACTION, Metric, Ratio, declare_metrics
 from gpusim.core.request import Translation, VirtualRequest
+from gpusim.core.unboxed import IntList
 from gpusim.hardware.fbt.purge import Bank
 
 
@@ -71,7 +72,7 @@ class Miss(Translation):
 
     __slots__ = ("asked", "request")
 
-    def __init__(self, request: VirtualRequest, asked: int, trail: list[int]) -> None:
+    def __init__(self, request: VirtualRequest, asked: int, trail: IntList) -> None:
         access = request.access
         assert access is not None
         super().__init__(

@@ -147,7 +147,8 @@ class Fbt(Component):
 
     def _look_up(self, miss: Miss) -> None:
         """Find the page of a translated miss, or make it the leading one of its frame."""
-        miss.trail += (self._fbt_state, self.env._now)
+        miss.trail.append(self._fbt_state)
+        miss.trail.append(self.env._now)
         if miss.mapping is None or self.shootdowns.overtook(miss.tag, miss.asked):
             self._again.append(miss)
             return
@@ -220,7 +221,8 @@ class Fbt(Component):
             self.counters[miss.app].asked_again += 1
             miss.asked = self.shootdowns.number
             miss.mapping = None
-            miss.trail += (self._tlb_state, self.env._now)
+            miss.trail.append(self._tlb_state)
+            miss.trail.append(self.env._now)
             miss.path.append(self._translated)
             self.entrance.tlb.send(miss)
 

@@ -9,6 +9,7 @@ from attrs import frozen
 from gpusim.core.engine import EventLoop, Port
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.states import State
+from gpusim.core.unboxed import pair
 from gpusim.hardware.fbt.inputs import VirtualBank
 from gpusim.hardware.fbt.purge import Purges
 from gpusim.hardware.fbt.table import Page
@@ -60,7 +61,7 @@ class WriteBacks:
 
     def begin(self, line: WrittenLine) -> None:
         """Take a dirty line in."""
-        trail = [int(State.L2), self._env._now]
+        trail = pair(int(State.L2), self._env._now)
         request = MemoryRequest(
             Kind.WRITEBACK, line.app, 0, -1, 0, line.address, -1, line.sectors, 0, None, trail
         )

@@ -164,7 +164,8 @@ class PageFaults(Stage):
             return
         now = self.env._now
         counters.faults += 1
-        translation.trail += (self.state_numbers[0], now)
+        translation.trail.append(self.state_numbers[0])
+        translation.trail.append(now)
         waiting = [] if self._waiting is None else self._waiting(translation.tag)
         if not self._queues.report(translation, waiting or [translation.sm]):
             counters.held += 1

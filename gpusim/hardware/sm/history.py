@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from typing import Final, Protocol
 
 from mypy_extensions import mypyc_attr
 
 from gpusim.core.blame import STATE, blame_of, blamed
 from gpusim.core.engine import EventLoop, Stall, Wake, Wakeable
-from gpusim.core.request import CONTINUES, Piece, Trailed
+from gpusim.core.request import CONTINUES, Piece, Pieces, Trailed
 from gpusim.core.states import State
+from gpusim.core.unboxed import IntList, position, without_first, zeros
 
 _INTERCONNECT: Final = int(State.INTERCONNECT)
 _LONG: Final = 8192
@@ -24,8 +24,9 @@ class History(Trailed):
     __slots__ = ("_blames", "_cycles", "_states")
 
     def __init__(self, state: int) -> None:
-        self._states = [state]
-        self._cycles = [0]
+        self._states = zeros(1)
+        self._cycles = zeros(1)
+        self._states[0] = state
         self._blames: list[Piece] = []
         """Blames (`gpusim.core.blame`) and the cycles in which they are those of the state."""
 
@@ -57,22 +58,23 @@ class History(Trailed):
             states.append(state)
             cycles.append(now)
             if len(states) > _LONG:
-                del states[: _LONG // 2], cycles[: _LONG // 2]
+                self._states = without_first(states, _LONG // 2)
+                self._cycles = without_first(cycles, _LONG // 2)
 
-    def cut(self, start: int, end: int, pieces: list[Piece]) -> None:
-        """Append the pieces of ``[start, end)``, the last one first."""
+    def cut(self, start: int, end: int, pieces: Pieces) -> None:
+        """Add the pieces of ``[start, end)``, the last one first."""
         states, cycles = self._states, self._cycles
         if start >= end:
             return
-        entry = bisect_left(cycles, end, 1) - 1
+        entry = position(cycles, end, 1) - 1
         while entry and (begin := cycles[entry]) > start:
-            self._append(states[entry], begin, end, pieces)
+            self._add(states[entry], begin, end, pieces)
             end = begin
             entry -= 1
-        self._append(states[entry], start, end, pieces)
+        self._add(states[entry], start, end, pieces)
 
-    def _append(self, state: int, start: int, end: int, pieces: list[Piece]) -> None:
-        """Append a piece, in parts if something is to blame for some of it, the last one first."""
+    def _add(self, state: int, start: int, end: int, pieces: Pieces) -> None:
+        """Add a piece, in parts if something is to blame for some of it, the last one first."""
         if state == _INTERCONNECT and self._blames:
             for blame, first, last in reversed(self._blames):
                 if last <= start:
@@ -81,14 +83,14 @@ class History(Trailed):
                     continue
                 begin, until = max(first, start), min(last, end)
                 if until < end:
-                    pieces.append((state | CONTINUES, until, end))
+                    pieces.add(state | CONTINUES, until, end)
                 marked = blamed(state, blame)
                 if begin == start:
-                    pieces.append((marked, begin, until))
+                    pieces.add(marked, begin, until)
                     return
-                pieces.append((marked | CONTINUES, begin, until))
+                pieces.add(marked | CONTINUES, begin, until)
                 end = begin
-        pieces.append((state, start, end))
+        pieces.add(state, start, end)
 
 
 class Freeable(Protocol):
@@ -126,7 +128,7 @@ class RecordedStall(Stall):
         what.when_free(self)
         return self.note(state)
 
-    def because(self, trail: list[int]) -> None:
+    def because(self, trail: IntList) -> None:
         now = self._env._now
         for index in range(0, len(trail), 2):
             if (state := trail[index]) > STATE and blame_of(state):

@@ -8,8 +8,9 @@ from mypy_extensions import mypyc_attr
 
 from gpusim.core.blame import STATE, whole
 from gpusim.core.engine import Probe
-from gpusim.core.request import Piece, Trailed
+from gpusim.core.request import KeptPieces, Pieces, Trailed
 from gpusim.core.states import State
+from gpusim.core.unboxed import IntList, zeros
 from gpusim.hardware.sm.l2_waits import L2Waits
 
 
@@ -36,18 +37,32 @@ class Accountable:
         self.born = now
 
 
+class BookedPieces(Pieces):
+    """Pieces whose cycles are added to the sums of their states, and of what is to blame."""
+
+    __slots__ = ("_l2_waits", "_sums")
+
+    def __init__(self, sums: IntList, l2_waits: L2Waits) -> None:
+        self._sums = sums
+        self._l2_waits = l2_waits
+
+    def add(self, state: int, begin: int, end: int) -> None:
+        if state > STATE:
+            self._l2_waits.add(state, end - begin)
+        self._sums[state & STATE] += end - begin
+
+
 class Ledger:
     """Sums of warp-cycles by application and state for one SM, and the exact intervals.
 
     Attributes:
-        sums: ``sums[app][state]``, in warp-cycles.
         l2_waits: ``l2_waits[app]``: of what is booked, the warp-cycles behind and at stalled banks.
         lifetimes: ``lifetimes[app]``: lives of all warps that have ended, in cycles; equal to the
             sum over states at the end of a run.
         on_interval: SM, warp, warp slot, app, state, from, to.
     """
 
-    __slots__ = ("l2_waits", "lifetimes", "on_interval", "sm", "sums")
+    __slots__ = ("_sums", "_waits", "l2_waits", "lifetimes", "on_interval", "sm")
 
     def __init__(
         self,
@@ -57,15 +72,22 @@ class Ledger:
         on_interval: Probe[[int, int, int, int, int, int, int]],
     ) -> None:
         self.sm = sm
-        self.sums = [[0] * states for _ in range(apps)]
+        self._sums = [zeros(states) for _ in range(apps)]
         self.l2_waits = [L2Waits() for _ in range(apps)]
+        self._waits = [BookedPieces(self._sums[app], self.l2_waits[app]) for app in range(apps)]
         self.lifetimes = [0] * apps
         self.on_interval = on_interval
 
+    @property
+    def sums(self) -> list[list[int]]:
+        """``sums[app][state]`` up to now, in warp-cycles."""
+        return [list(sums) for sums in self._sums]
+
     def add_states(self, count: int) -> None:
         """Keep sums of `states` further states."""
-        for sums in self.sums:
-            sums.extend([0] * count)
+        for sums in self._sums:
+            for _ in range(count):
+                sums.append(0)
 
     def enter(self, warp: Accountable, state: int, now: int) -> None:
         """From `now` on, `warp` is in `state`; what it did until now is booked."""
@@ -74,7 +96,8 @@ class Ledger:
             return
         since = warp.since
         if since != now:
-            self.sums[warp.app][before] += now - since
+            sums = self._sums[warp.app]
+            sums[before] += now - since
             if self.on_interval.listeners:
                 self._tell(warp, before, since, now)
             warp.since = now
@@ -82,15 +105,11 @@ class Ledger:
 
     def enter_after_wait(self, warp: Accountable, state: int, now: int, cause: Trailed) -> None:
         """From `now` on, `warp` is in `state`; its wait is booked by the trail of `cause`."""
-        pieces: list[Piece] = []
-        cause.cut(warp.since, now, pieces)
-        sums = self.sums[warp.app]
-        for piece, begin, end in pieces:
-            if piece > STATE:
-                self.l2_waits[warp.app].add(piece, end - begin)
-            sums[piece & STATE] += end - begin
+        cause.cut(warp.since, now, self._waits[warp.app])
         if self.on_interval.listeners:
-            for piece, begin, end in reversed(whole(pieces)):
+            kept = KeptPieces()
+            cause.cut(warp.since, now, kept)
+            for piece, begin, end in reversed(whole(kept.pieces)):
                 self._tell(warp, piece, begin, end)
         warp.state = state
         warp.since = now

@@ -15,6 +15,7 @@ from gpusim.core.law import Law
 from gpusim.core.request import Kind, Trailed, Traveller
 from gpusim.core.signals import SignalBoard
 from gpusim.core.states import State
+from gpusim.core.unboxed import first_key, pair
 from gpusim.core.warp_program import (
     ARITHMETIC_OPS,
     LEAST_SHIFT,
@@ -300,9 +301,10 @@ class Sm(Component, Home):
         end = self._shared.passed(arg, self._count_issue(warp, now), now)
         if kind == _SHARED_LOAD:
             access = WarpAccess(self.lsu, warp, _LOAD, warp.issued, now)
-            access.cause = Traveller(
-                warp.app, warp.block.asid, 0, 0, [-1, now, _SHARED_MEMORY, now]
-            )
+            trail = pair(-1, now)
+            trail.append(_SHARED_MEMORY)
+            trail.append(now)
+            access.cause = Traveller(warp.app, warp.block.asid, 0, 0, trail)
             access.cause.origin = self.lsu.history
             warp.outstanding[warp.issued] = access
             warp.issued += 1
@@ -380,9 +382,7 @@ class Sm(Component, Home):
 
     def _wait_for_oldest(self, warp: Warp, now: int) -> None:
         """The warp has as many loads outstanding as it may: it goes on when one is answered."""
-        for oldest in warp.outstanding:
-            warp.needs = oldest
-            break
+        warp.needs = first_key(warp.outstanding)
         self.ledger.enter(warp, WAITING, now)
 
     def _count_load(self, warp: Warp, access: WarpAccess, now: int) -> None:

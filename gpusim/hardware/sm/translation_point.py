@@ -18,6 +18,7 @@ from gpusim.core.mapping import Mapping
 from gpusim.core.mshr import FULL, MERGED
 from gpusim.core.request import Kind, MemoryRequest, Requester, VirtualRequest
 from gpusim.core.states import State
+from gpusim.core.unboxed import pair
 from gpusim.core.warp_program import SECTOR_BYTES
 from gpusim.hardware.sm.lsu_interfaces import StartingUnit
 from gpusim.hardware.sm.warp import WarpAccess
@@ -103,7 +104,9 @@ class TranslationPoint:
         """A memory request for the next transaction of `access`."""
         index = access.next
         line, sectors = access.lines[index], access.sectors[index]
-        trail = [-1, access.issued, _CACHE, now]
+        trail = pair(-1, access.issued)
+        trail.append(_CACHE)
+        trail.append(now)
         request: MemoryRequest
         if self.virtual:
             named = request = VirtualRequest(
@@ -268,7 +271,8 @@ class BeforeL1(TranslationPoint):
         if self._goes_on:
             latency = max(latency - (now - request.trail[_STARTED]), 1)
         if request.trail[-2] != _CACHE:
-            request.trail += (_CACHE, now)
+            request.trail.append(_CACHE)
+            request.trail.append(now)
         if _looks(request) and self.l1.lookup(line, request.sectors, request.app):
             access = request.access
             assert isinstance(access, WarpAccess)

@@ -12,6 +12,7 @@ from gpusim.core.engine import Port
 from gpusim.core.mapping import ASID_SHIFT
 from gpusim.core.request import Access, MemoryRequest, Requester, Traveller
 from gpusim.core.states import State
+from gpusim.core.unboxed import IntDict, first_key, pair
 from gpusim.core.warp_program import (
     NOTHING_ASKED,
     Asked,
@@ -267,7 +268,7 @@ class Warp(Schedulable):
         self.issue_port = issue_port
         self.issued = 0
         self.left = 0
-        self.outstanding: dict[int, WarpAccess] = {}
+        self.outstanding: IntDict[WarpAccess] = IntDict()
         self.stores = 0
         self.needs = -1
         self.ending = False
@@ -280,12 +281,10 @@ class Warp(Schedulable):
 
     def waits_for(self, number: int) -> bool:
         """Whether a load up to this sequence number is unanswered; then it `needs` that."""
-        for oldest in self.outstanding:
-            if oldest <= number:
-                self.needs = number
-                return True
-            break
-        return False
+        if not self.outstanding or first_key(self.outstanding) > number:
+            return False
+        self.needs = number
+        return True
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -370,7 +369,10 @@ class WarpAccess(Access):
         """The transaction that finished last, for its trail; `history` is the unit's."""
         if self.cause is not None:
             return self.cause
-        hit = Traveller(self.app, self.asid, 0, 0, [-1, self.issued, _CACHE, self.hit_at])
+        trail = pair(-1, self.issued)
+        trail.append(_CACHE)
+        trail.append(self.hit_at)
+        hit = Traveller(self.app, self.asid, 0, 0, trail)
         hit.origin = history
         return hit
 

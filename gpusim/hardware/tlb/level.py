@@ -29,6 +29,7 @@ from gpusim.core.request import MemoryRequest, Purpose, Requester, Translation, 
 from gpusim.core.signals import Signals
 from gpusim.core.stage import Stage, StageSite
 from gpusim.core.states import State
+from gpusim.core.unboxed import IntDict, pair
 from gpusim.files.units import Hertz
 from gpusim.hardware.tlb.array import TlbArray, slot_of, stated_cycles
 from gpusim.hardware.tlb.fill import FillPolicy
@@ -168,7 +169,7 @@ class TlbLevel(Stage, FirstTlb):
         self._mshrs: Mshrs[Traveller] = (
             Mshrs(config.mshrs, NEVER) if config.merging else SeparateMshrs(config.mshrs)
         )
-        self._primary: dict[int, Translation] = {}
+        self._primary: IntDict[Translation] = IntDict()
         self._shot_down: dict[int, int] = {}
         """Pages that were invalidated while their translations were on their way, and when last."""
         self._ports = config.ports
@@ -409,7 +410,7 @@ class TlbLevel(Stage, FirstTlb):
                 tag,
                 requester.slot,
                 requester.warp_slot,
-                [self._state, now],
+                pair(self._state, now),
                 waiter.access,
             )
             waiter.follow(primary, now)
@@ -427,11 +428,12 @@ class TlbLevel(Stage, FirstTlb):
         counters.fills += 1
         tag, mapping = translation.tag, translation.mapping
         waiters = self._mshrs.release(tag)
-        if tag in self._shot_down and translation.read_at <= self._shot_down[tag]:
+        if self._shot_down and self._is_void(tag, translation.read_at):
             mapping = None
         if not self._mshrs.holds(tag):
             del self._primary[tag]
-            self._shot_down.pop(tag, None)
+            if self._shot_down:
+                self._shot_down.pop(tag, None)
         if mapping is not None:
             right = self._find(tag)
             if right is not mapping and not became_part(mapping, right, tag):
@@ -449,6 +451,10 @@ class TlbLevel(Stage, FirstTlb):
             waiter.answer()
         if self._blocked.waiting:
             self._blocked.wake()
+
+    def _is_void(self, tag: int, read_at: int) -> bool:
+        """Whether a page was invalidated after its translation was read."""
+        return tag in self._shot_down and read_at <= self._shot_down[tag]
 
     def _keep(self, translation: Translation, mapping: Mapping, waiters: list[Traveller]) -> int:
         """Put what has come back into the array; returns how many entries were evicted."""

@@ -15,6 +15,7 @@ from gpusim.core.registry import Slot, open_slot, register_policy
 from gpusim.core.replacement import Replacement, make_replacement, victim_of
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Storage
+from gpusim.core.unboxed import IntDict
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -54,7 +55,7 @@ class Ways:
 
     def __init__(self, capacity: int, replacement: Replacement) -> None:
         self.capacity = capacity
-        self.entries: dict[int, Entry] = {}
+        self.entries: IntDict[Entry] = IntDict()
         self._index = replacement.adopt(self.entries, capacity) if capacity else -1
         self._replacement = replacement
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from gpusim.core.errors import UserError
 from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping
+from gpusim.core.unboxed import IntDict
 from gpusim.core.warp_program import Buffer
 from gpusim.hardware.walk.frames import Frames
 from gpusim.hardware.walk.memory import TABLE_BYTES, Memory
@@ -90,7 +91,7 @@ class PageTable:
         self._reach_bits = max(levels * _REACH_BITS - self._unit, 0)
         self.memories = memories
         self._tables: dict[tuple[int, int, int], int] = {}
-        self._paths: dict[int, PagePath] = {}
+        self._paths: IntDict[PagePath] = IntDict()
         """By tagged page, each page of a larger one by itself."""
         self._arrays: dict[int, list[tuple[int, int]]] = {}
         self._given: dict[int, int] = {}

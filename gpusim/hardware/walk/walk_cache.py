@@ -9,6 +9,7 @@ from gpusim.config.translation import WalkCacheConfig
 from gpusim.core.mapping import ASID_SHIFT
 from gpusim.core.replacement import make_replacement, victim_of
 from gpusim.core.structures import VIRTUAL_BITS, Dimensions, Storage, bits_for
+from gpusim.core.unboxed import IntDict
 
 _LEVEL_SHIFT: Final = 60
 
@@ -33,7 +34,7 @@ class _Sets:
         self._ways = config.ways or config.blocks
         self.replacement = make_replacement(config.replacement, self._ways)
         sets = parts * (config.blocks // self._ways)
-        self._sets: list[dict[int, None]] = [{} for _ in range(sets)]
+        self._sets: list[IntDict[bool]] = [IntDict() for _ in range(sets)]
         for one in self._sets:  # numbered in this order
             self.replacement.adopt(one, self._ways)
 
@@ -60,7 +61,7 @@ class _Sets:
             gone = victim_of(self.replacement, index, keys)
             del keys[gone]
             self.replacement.forget(index, gone)
-        keys[key] = None
+        keys[key] = True
         self.replacement.insert(index, key)
         return gone
 

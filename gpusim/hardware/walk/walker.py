@@ -23,6 +23,7 @@ from gpusim.core.request import Kind, MemoryRequest, Purpose, Requester, Transla
 from gpusim.core.signals import Signals
 from gpusim.core.stage import Stage
 from gpusim.core.states import State
+from gpusim.core.unboxed import IntDict, pair
 from gpusim.files.units import Hertz
 from gpusim.hardware.walk.order import WalkOrder
 from gpusim.hardware.walk.page_table import PageTable
@@ -128,7 +129,7 @@ class _LevelRead(MemoryRequest):
             1,
             walk.level + 1,
             None,
-            [_WALK, walk.started],
+            pair(_WALK, walk.started),
         )
         self.walk = walk
 
@@ -203,7 +204,7 @@ class Walkers(Stage):
         self._free = config.walkers
         self._mshrs: Mshrs[Translation] = Mshrs(NEVER, NEVER)
         self._queue: list[Walk] = []
-        self._walks: dict[int, Walk] = {}
+        self._walks: IntDict[Walk] = IntDict()
         """By tag: those that wait or are under way."""
         self._steps: Port[Walk] = Port(env, f"{name}.steps")
         self._reads: Port[_LevelRead] = Port(env, f"{name}.reads")

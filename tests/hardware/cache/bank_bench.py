@@ -10,6 +10,7 @@ from gpusim.config.schema import L2Config
 from gpusim.core.engine import NEVER, Environment, Port
 from gpusim.core.request import Kind, MemoryRequest, VirtualRequest
 from gpusim.core.states import State
+from gpusim.core.unboxed import IntList
 from gpusim.core.warp_program import COVERED_SHIFT
 from gpusim.files.units import Bytes, Hertz, cycles
 from gpusim.hardware.cache import BankSite, DramMisses, L2Bank, TranslatedMisses
@@ -83,7 +84,7 @@ class Bench:
             yield port.pause()
 
     def request(self, cycle: int, kind: Kind, address: int, sectors: int) -> MemoryRequest:
-        trail = [int(State.INTERCONNECT), 0]
+        trail = IntList([int(State.INTERCONNECT), 0])
         return MemoryRequest(kind, 0, 0, 0, 0, address, -1, sectors, 0, None, trail)
 
     def put(self, cycle: int, kind: Kind, address: int, sectors: int) -> None:
@@ -102,7 +103,9 @@ class Bench:
 
     def walk(self, cycle: int, address: int, depth: int = 1) -> None:
         """A page-table read, which comes in on the bank's own port."""
-        read = MemoryRequest(Kind.WALK, 0, 0, -1, 0, address, -1, 1, depth, None, [State.L2, 0])
+        read = MemoryRequest(
+            Kind.WALK, 0, 0, -1, 0, address, -1, 1, depth, None, IntList([State.L2, 0])
+        )
         read.path.append(self.walks)
         self.requests.append(read)
         self.bank.requests.send(read, cycle)
@@ -155,7 +158,7 @@ class VirtualBench(Bench):
 
     def request(self, cycle: int, kind: Kind, address: int, sectors: int) -> MemoryRequest:
         line = address // LINE
-        trail = [int(State.INTERCONNECT), 0]
+        trail = IntList([int(State.INTERCONNECT), 0])
         return VirtualRequest(kind, 0, 0, 0, 0, -1, line, sectors, 0, None, trail)
 
     # -- what the bank tells its table -----------------------------------------------------------

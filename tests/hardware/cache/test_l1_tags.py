@@ -12,6 +12,7 @@ from gpusim.config.schema import L1Config
 from gpusim.core.engine import Environment
 from gpusim.core.mshr import FULL, MERGED, NEW
 from gpusim.core.request import Access, Kind, MemoryRequest
+from gpusim.core.unboxed import IntList
 from gpusim.files.units import Bytes, Hertz
 from gpusim.hardware.cache import L1_PATH, CacheSite, L1Cache
 from tests.examples import examples
@@ -42,7 +43,7 @@ def make(sector: int, line: int = 128, mshrs: int = 32, merge: int = 64) -> L1Ca
 
 def load(line: int, sectors: int, answers: Answers, line_bytes: int = 128) -> MemoryRequest:
     return MemoryRequest(
-        Kind.LOAD, 0, 0, 0, 0, line * line_bytes, line, sectors, 0, answers, [0, 0]
+        Kind.LOAD, 0, 0, 0, 0, line * line_bytes, line, sectors, 0, answers, IntList([0, 0])
     )
 
 
@@ -110,7 +111,7 @@ def test_a_virtual_cache_names_lines_by_address_space() -> None:
     l1 = L1Cache(CacheSite(Environment(), L1_PATH, 0, Hertz(10**9), apps=2), config)
 
     def request(asid: int) -> MemoryRequest:
-        return MemoryRequest(Kind.LOAD, asid, asid, 0, 0, -1, 7, 1, 0, Answers(), [0, 0])
+        return MemoryRequest(Kind.LOAD, asid, asid, 0, 0, -1, 7, 1, 0, Answers(), IntList([0, 0]))
 
     mine: Any = request(0)
     l1.admit(mine, l1.naming.name(mine))

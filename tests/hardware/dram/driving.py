@@ -9,6 +9,7 @@ from gpusim.core.engine import Environment, Port, Probe
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.signals import SignalBoard
 from gpusim.core.states import State
+from gpusim.core.unboxed import IntList
 from gpusim.files.units import Hertz
 from gpusim.hardware.dram import (
     ChannelUse,
@@ -22,7 +23,7 @@ from gpusim.hardware.dram import (
 
 def completion(app: int, bank: int, row: int, cycles: int) -> Completion:
     """Of a load of `app` that channel 0 served in `cycles` cycles, from cycle 10 on."""
-    request = MemoryRequest(Kind.LOAD, app, 0, 0, 0, 0, 0, 1, 0, None, [State.L2, 0])
+    request = MemoryRequest(Kind.LOAD, app, 0, 0, 0, 0, 0, 1, 0, None, IntList([State.L2, 0]))
     return Completion(0, Waiting(request, bank, row, False, 1, 0), 10, 10 + cycles)
 
 
@@ -79,7 +80,7 @@ class Driven:
                 1,
                 0 if write else depth,
                 None,
-                [State.L2, 0],
+                IntList([State.L2, 0]),
             )
             for number, ((_, address, write), depth, app) in enumerate(
                 zip(stream, depths or [0] * len(stream), apps or [0] * len(stream), strict=True)

@@ -8,6 +8,7 @@ from attrs import evolve
 
 from gpusim.config.dram_standards.gddr5 import GDDR5
 from gpusim.core.request import Kind, MemoryRequest
+from gpusim.core.unboxed import IntList
 from gpusim.hardware.dram.bank import make_banks
 from gpusim.hardware.dram.bus import CommandBus
 from gpusim.hardware.dram.chooser import Chooser
@@ -23,7 +24,7 @@ from gpusim.hardware.dram.waiting import Waiting
 def waiting(bank: int, row: int, rank: int = 0, write: bool = False, left: int = 1) -> Waiting:
     """A request for a row of a bank, whose address is its rank."""
     kind = Kind.WRITEBACK if write else Kind.LOAD
-    request = MemoryRequest(kind, 0, 0, 0, 0, rank, 0, 1, 0, None, [])
+    request = MemoryRequest(kind, 0, 0, 0, 0, rank, 0, 1, 0, None, IntList())
     one = Waiting(request, bank, row, write, left, 0)
     one.rank = rank
     return one

@@ -16,6 +16,7 @@ from gpusim.config.dram_standards.gddr5 import GDDR5
 from gpusim.core.engine import Environment, Port
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.states import State
+from gpusim.core.unboxed import IntList
 from gpusim.hardware.dram import AddressMapping, ChannelUse, DramChannel
 
 CLOSED, OPEN, NEXT = 43, 23, 3
@@ -50,7 +51,7 @@ class Alone:
         self._add(cycle, Kind.WRITEBACK, address, sectors)
 
     def _add(self, cycle: int, kind: Kind, address: int, sectors: int) -> None:
-        number, trail = len(self.requests), [int(State.L2), 0]
+        number, trail = len(self.requests), IntList([int(State.L2), 0])
         request = MemoryRequest(kind, 0, 0, 0, 0, address, number, sectors, 0, None, trail)
         request.path.append(self.answers)
         self.requests.append(request)

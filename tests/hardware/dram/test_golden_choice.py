@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from gpusim.core.errors import OptionError
 from gpusim.core.request import Kind, MemoryRequest
+from gpusim.core.unboxed import IntList
 from gpusim.hardware.dram.golden_silver_normal import GOLDEN, ROW_HITS, GoldenSilverNormal
 from gpusim.hardware.dram.pressure import TranslationPressure
 from gpusim.hardware.dram.waiting import PRECEDENCE, RANK_BITS, Waiting
@@ -21,7 +22,7 @@ LANES = ("golden", "silver", "normal")
 
 
 def waiting(bank: int, row: int, app: int, depth: int, cycle: int, number: int) -> Waiting:
-    request = MemoryRequest(Kind.LOAD, app, 0, 0, 0, 0, 0, 1, depth, None, [])
+    request = MemoryRequest(Kind.LOAD, app, 0, 0, 0, 0, 0, 1, depth, None, IntList())
     one = Waiting(request, bank, row, False, 1, cycle)
     one.rank = cycle << RANK_BITS | number
     return one

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from gpusim.core.registry import Slot, find_policy, policy_names
 from gpusim.core.request import Kind, MemoryRequest
+from gpusim.core.unboxed import IntList
 from gpusim.hardware.dram.queue import Fcfs, FrFcfs
 from gpusim.hardware.dram.waiting import Waiting
 
@@ -17,7 +18,7 @@ STEPS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 7), st.integers(0, 
 
 
 def _waiting(bank: int, row: int, rank: int = 0) -> Waiting:
-    request = MemoryRequest(Kind.LOAD, 0, 0, 0, 0, 0, 0, 1, 0, None, [])
+    request = MemoryRequest(Kind.LOAD, 0, 0, 0, 0, 0, 0, 1, 0, None, IntList())
     waiting = Waiting(request, bank, row, False, 1, 0)
     waiting.rank = rank
     return waiting

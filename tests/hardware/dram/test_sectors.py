@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from gpusim.config.dram_standards.gddr5 import GDDR5
 from gpusim.core.request import Kind, MemoryRequest
+from gpusim.core.unboxed import IntList
 from gpusim.files.units import Bytes
 from gpusim.hardware.dram.counters import DramCounters
 from gpusim.hardware.dram.mapping import AddressMapping
@@ -17,7 +18,7 @@ from gpusim.hardware.dram.waiting import Waiting
 
 
 def request(kind: Kind, address: int, sectors: int, depth: int = 0) -> MemoryRequest:
-    return MemoryRequest(kind, 0, 0, 0, 0, address, -1, sectors, depth, None, [])
+    return MemoryRequest(kind, 0, 0, 0, 0, address, -1, sectors, depth, None, IntList())
 
 
 @given(st.sampled_from([16, 32, 64, 128]), st.integers(1, 255))

@@ -6,6 +6,7 @@ from gpusim.config.schema import L1Config
 from gpusim.core.engine import Environment
 from gpusim.core.mshr import FULL, MERGED, NEW
 from gpusim.core.request import Access, Kind, VirtualRequest
+from gpusim.core.unboxed import IntList
 from gpusim.files.units import Bytes, Hertz, cycles
 from gpusim.hardware.cache import L1_PATH, CacheSite, L1Cache, LeadingNames
 
@@ -31,7 +32,7 @@ def cache() -> tuple[L1Cache, LeadingNames]:
 
 def load(page: int, access: Counted, leading: int | None = None) -> VirtualRequest:
     line = page << SHIFT | 3
-    request = VirtualRequest(Kind.LOAD, 0, 0, 0, page, -1, line, 1, 0, access, [8, 0])
+    request = VirtualRequest(Kind.LOAD, 0, 0, 0, page, -1, line, 1, 0, access, IntList([8, 0]))
     request.leading = line if leading is None else leading << SHIFT | 3
     return request
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from gpusim.config.schema import CrossbarConfig
 from gpusim.core.engine import Environment
 from gpusim.core.request import Kind, MemoryRequest
+from gpusim.core.unboxed import IntList
 from gpusim.files.units import Hertz, cycles
 from gpusim.hardware.crossbar import Network, NetworkSite, Ways, reply_bytes, request_bytes
 from tests.examples import examples
@@ -19,7 +20,7 @@ CLOCK = Hertz(1_000_000_000)
 
 
 def packet(number: int, kind: Kind = Kind.LOAD, sectors: int = 1) -> MemoryRequest:
-    return MemoryRequest(kind, 0, 0, 0, 0, number, 0, sectors, 0, None, [0, 0])
+    return MemoryRequest(kind, 0, 0, 0, 0, number, 0, sectors, 0, None, IntList([0, 0]))
 
 
 sends = st.lists(

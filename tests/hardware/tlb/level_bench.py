@@ -9,6 +9,7 @@ from gpusim.core.engine import NEVER, Environment
 from gpusim.core.request import Kind, MemoryRequest, Translation
 from gpusim.core.stage import StageSite
 from gpusim.core.states import State
+from gpusim.core.unboxed import IntList
 from gpusim.files.units import Hertz, cycles
 from gpusim.hardware.tlb import SetAssociativeArray, TlbLevel
 from tests.hardware.mocks import (
@@ -133,7 +134,7 @@ class FirstBench(Bench):
             self.refusals.append(self.env.now)
             self.level.when_free(self.sender)
             return
-        trail = [int(State.CACHE), self.env.now]
+        trail = IntList([int(State.CACHE), self.env.now])
         request = MemoryRequest(Kind.LOAD, 0, 0, 0, tag, -1, 0, 1, 0, self.access, trail)
         request.path.append(self.translated.port)
         self.level.miss(request, delay)

@@ -15,6 +15,7 @@ from gpusim.core.errors import OptionError
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.request import Purpose, Translation
 from gpusim.core.stage import StageSite
+from gpusim.core.unboxed import IntList
 from gpusim.hardware.tlb import DistancePrefetcher, NextPagePrefetcher, StridePrefetcher
 from gpusim.machine.mock_site import trial_site
 from tests.examples import examples
@@ -183,7 +184,7 @@ def test_the_buffer_against_lists(steps: Any, entries: int, degree: int) -> None
         if what == "ask":
             hit, asked = naive.ask(number)
             hits += hit
-            wanted = Translation(0, 0, 0, number, 0, 0, [0, 0])
+            wanted = Translation(0, 0, 0, number, 0, 0, IntList([0, 0]))
             wanted.path.append(above)
             assert prefetcher.asked(wanted)
             prefetches = [one for one in below.items if one.kind == Purpose.PREFETCH]
@@ -215,7 +216,7 @@ def test_all_pages_may_be_forgotten() -> None:
         pages.remap(page)
 
     def ask(page: int) -> Translation:
-        wanted = Translation(0, 0, 0, page, 0, 0, [0, 0])
+        wanted = Translation(0, 0, 0, page, 0, 0, IntList([0, 0]))
         wanted.path.append(Sent())
         prefetcher.asked(wanted)
         return wanted

@@ -10,6 +10,7 @@ from gpusim.core.errors import OptionError
 from gpusim.core.mapping import Mapping
 from gpusim.core.request import Access, Translation
 from gpusim.core.structures import Dimensions
+from gpusim.core.unboxed import IntList
 from gpusim.hardware.walk import FairShare, ShortestJobFirst, Walk, WalkOrder
 from gpusim.hardware.walk.page_table import PagePath
 from tests.examples import examples
@@ -24,7 +25,7 @@ SIZES = Dimensions(page_bits=36, frame_bits=20, sms=16, block_slots=16, page_tab
 
 
 def walk(number: int, app: int = 0, access: Access | None = None) -> Walk:
-    return Walk(Translation(app, app, 0, number, 0, 0, [], access), PATH, number)
+    return Walk(Translation(app, app, 0, number, 0, 0, IntList(), access), PATH, number)
 
 
 STEPS = st.lists(st.one_of(st.integers(0, 4), st.just("begin"), st.just("end")), max_size=80)

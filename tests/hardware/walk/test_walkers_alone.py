@@ -116,7 +116,7 @@ def test_the_trail_of_a_walk_says_how_long_it_waited() -> None:
     bench.ask(1, B)
     bench.run()
     (_, (_, second)) = bench.requester.answers
-    assert second.trail[2:] == [int(State.WALKER), 1, int(State.WALK), WALK]
+    assert list(second.trail)[2:] == [int(State.WALKER), 1, int(State.WALK), WALK]
 
 
 # -- a time for each level -------------------------------------------------------------------------

@@ -1,0 +1,78 @@
+"""Lists of integers, and dicts by integers, that keep no integer in a box where gpusim is compiled.
+
+Compiled code has integers in registers, and Python's lists and dicts hold objects: each integer
+that is put into one, or looked up in one, is made an object and freed again.  What is used for each
+transaction is therefore one of these.  Without compiled code they are Python's own list and dict,
+which are quicker there; both forms are used alike, and iterate in the same order.
+
+A value or key has at most 64 bits.  A dict of these must not change while it is iterated over.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from gpusim.core.version import form
+
+MYPYC = form() == "compiled"  # mypy takes it for true
+
+if MYPYC:
+    from gpusim.core.unboxed_compiled import (
+        IntDict,
+        IntHeap,
+        IntList,
+        as_int_dict,
+        first_key,
+        heappop,
+        heappush,
+        pair,
+        position,
+        without_first,
+        zeros,
+    )
+else:
+    from bisect import bisect_left as position
+    from heapq import heappop, heappush
+
+    _T = TypeVar("_T")
+
+    IntDict = dict[int, _T]
+    IntList = list[int]
+    IntHeap = list[int]
+
+    def as_int_dict(entries: dict[int, _T]) -> dict[int, _T] | None:
+        """An object as an `IntDict`; None: it is none."""
+        return entries
+
+    def first_key(entries: dict[int, _T]) -> int:
+        """The key that came first; there is one."""
+        for key in entries:
+            return key
+        raise KeyError
+
+    def pair(first: int, second: int) -> list[int]:
+        """A list of two integers."""
+        return [first, second]
+
+    def without_first(values: list[int], count: int) -> list[int]:
+        """A list of all but the first `count` values."""
+        return values[count:]
+
+    def zeros(count: int) -> list[int]:
+        """A list of `count` zeros."""
+        return [0] * count
+
+
+__all__ = [
+    "IntDict",
+    "IntHeap",
+    "IntList",
+    "as_int_dict",
+    "first_key",
+    "heappop",
+    "heappush",
+    "pair",
+    "position",
+    "without_first",
+    "zeros",
+]
