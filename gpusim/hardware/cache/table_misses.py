@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from gpusim.core.request import MemoryRequest
 from gpusim.core.states import State
+from gpusim.core.unboxed import pair
 from gpusim.hardware.cache.fetches import Fetches
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class TableMisses:
             sectors,
             request.depth,
             request.access,
-            [_L2, self._bank.env._now],
+            pair(_L2, self._bank.env._now),
         )
 
     def fill(self, filled: MemoryRequest) -> None:
