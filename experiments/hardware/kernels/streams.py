@@ -34,7 +34,12 @@ def empty(k: gpu.BlockTracer) -> None:
 
 
 @gpu.kernel("vector_add", registers=16, block=256)
-def vector_add(k: gpu.BlockTracer, a: gpu.Vectors, b: gpu.Vectors, c: gpu.Vectors) -> None:
+def vector_add(
+    k: gpu.BlockTracer,
+    a: gpu.DeviceArray[Any],
+    b: gpu.DeviceArray[Any],
+    c: gpu.DeviceArray[Any],
+) -> None:
     """An element, of 4 or 16 bytes, a thread: two loads under way."""
     k.arithmetic(INTEGER, 16, START)
     k.load(a, k.t)
