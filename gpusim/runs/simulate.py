@@ -13,17 +13,19 @@ from gpusim.config.load import LoadedModel
 from gpusim.machine import Machine
 from gpusim.machine.load import load_model
 from gpusim.programs.catalog import ProgramMaker
+from gpusim.ptx.capture import Capture
 from gpusim.results.result import Result
 from gpusim.runs.monitor import Progress
 from gpusim.runs.options import RunOptions, run_options
 from gpusim.runs.run import Observers, Run
 from gpusim.workloads.addresses import workload_of
+from gpusim.workloads.captured import captured_workload
 from gpusim.workloads.workload import Workload, load_workload
 
 
 def simulate(
     model: LoadedModel | str,
-    workload: Workload | NDArray[np.integer[Any]] | str | ProgramMaker,
+    workload: Workload | NDArray[np.integer[Any]] | str | ProgramMaker | Capture,
     *,
     progress: Callable[[Progress], None] | None = None,
     attach: Callable[[Machine], None] | None = None,
@@ -35,7 +37,8 @@ def simulate(
     Args:
         model: from `gpusim.load_model`, or a name or file that it would load.
         workload: from `gpusim.load_workload`; or a name or program that it would load at its
-            defaults; or addresses, (warps, steps, lanes), as for `gpusim.workload_of`.
+            defaults; or addresses, (warps, steps, lanes), as for `gpusim.workload_of`; or
+            launches, kept by `gpusim.capture`.
         progress: called a few times a second of real time, and at the end.
         attach: is given the machine before its first cycle, to listen to its probes, or to start
             processes of its own on ``machine.env``.  What it changes is no part of the result's
@@ -58,6 +61,8 @@ def simulate(
         model = load_model(model)
     if isinstance(workload, np.ndarray):
         workload = workload_of(workload)
+    elif isinstance(workload, Capture):
+        workload = captured_workload(workload)
     elif not isinstance(workload, Workload):
         workload = load_workload(workload)
     command = tuple(sys.argv) if command_line is None else tuple(command_line)

@@ -16,7 +16,7 @@ Plain = tuple[int, int]
 """An operation that accesses no global memory: its `Op` and its argument."""
 
 
-_WAITED_FOR = frozenset(
+WAITED_FOR = frozenset(
     {
         Op.LOAD,
         Op.COHERENT_LOAD,
@@ -85,7 +85,7 @@ class WarpTrace:
         else:
             self._room.take(PLAIN_BYTES)
         self.tail.append((op, argument))
-        self.loads += op in _WAITED_FOR
+        self.loads += op in WAITED_FOR
 
     def access(self, place: int, op: Op, address: NDArray[np.int64], size: int) -> None:
         """A memory operation: (lanes,) byte addresses, of which at least one is not `INACTIVE`.
@@ -97,7 +97,7 @@ class WarpTrace:
         self._room.take(ACCESS_BYTES + address.nbytes)
         self.steps.append((tuple(self.tail), Access(place, op, address, size)))
         self.tail.clear()
-        self.loads += op in _WAITED_FOR
+        self.loads += op in WAITED_FOR
 
 
 def chunks_of(warps: Sequence[WarpTrace]) -> Iterator[LaneChunk]:

@@ -1,0 +1,1 @@
+"""What arithmetic instructions compute, by kind."""

@@ -1,0 +1,169 @@
+"""`load_kernel`: a kernel of your own, from CUDA C++ or PTX."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+
+from gpusim.core.errors import UserError, nearest
+from gpusim.core.untrusted import small_text, untrusted
+from gpusim.programs.tracer import Dim3, Shape
+from gpusim.ptx.arguments import bound
+from gpusim.ptx.capture import current
+from gpusim.ptx.launch import Kernel, made_kernel
+from gpusim.ptx.nvrtc import DEFAULT_ARCHITECTURE, ptx_of
+from gpusim.ptx.parser import parse
+from gpusim.ptx.syntax import Function, Module
+
+_MOST_THREADS = 1024
+"""Threads of a block of NVIDIA's GPUs."""
+
+Extent = int | tuple[int, ...]
+
+
+@frozen(eq=False)
+class LoadedKernel:
+    """A kernel that can be launched.
+
+    Attributes:
+        kernel: ready to be executed.
+        names: of its arguments.
+    """
+
+    kernel: Kernel
+    names: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """As the PTX has it."""
+        return self.kernel.name
+
+    def launch(
+        self,
+        grid: Extent,
+        block: Extent,
+        *args: Any,
+        shared: int = 0,
+        execute: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        """Launch it: execute it here, and, in a `gpusim.capture`, keep it for the machine.
+
+        Args:
+            grid: thread blocks: a number, or up to three (x, y, z).
+            block: threads of a block, likewise.
+            *args: numpy arrays, which the kernel reads and changes, and numbers.
+            shared: bytes of shared memory beside those that the kernel declares.
+            execute: whether results are computed now; without, the arrays stay as they are, and
+                what no address depends on is never computed.
+            **kwargs: arguments by name.
+
+        Raises:
+            UserError: an argument does not fit, or the kernel accesses what is not there; names
+                the line of the source.
+        """
+        values = bound(self.name, list(self.names), args, kwargs)
+        shape = Shape(_extent("grid", grid), _extent("block", block))
+        if shape.threads > _MOST_THREADS:
+            raise UserError(
+                f"kernel {self.name!r}: {shape.threads} threads of a block; at most {_MOST_THREADS}"
+            )
+        arguments = dict(zip(self.names, values, strict=True))
+        current().launch(self.kernel, shape, arguments, shared, execute)
+
+
+def _extent(what: str, given: Any) -> Dim3:
+    numbers = given if isinstance(given, tuple) else (given,)
+    whole = all(isinstance(one, int | np.integer) and int(one) > 0 for one in numbers)
+    if not 1 <= len(numbers) <= 3 or not whole:
+        raise UserError(f"{what} = {given!r}: must be a number from 1 on, or up to three of them")
+    x, y, z = (*(int(one) for one in numbers), 1, 1)[:3]
+    return x, y, z
+
+
+def load_kernel(
+    file: str | os.PathLike[str],
+    name: str = "",
+    *,
+    registers: int | None = None,
+    architecture: str = DEFAULT_ARCHITECTURE,
+    options: Sequence[str] = (),
+) -> LoadedKernel:
+    """A kernel of a file of CUDA C++ (.cu, compiled by NVRTC) or PTX (.ptx).
+
+    Loading runs nothing of the file.
+
+    Args:
+        file: its path; ``"bfs.cu:visit"`` names a kernel in it, too.
+        name: of the kernel; may be left out where the file has one only.
+        registers: 32-bit registers of a thread, as ``ptxas -v`` tells them; default: estimated.
+        architecture: for which NVRTC compiles.
+        options: further ones of NVRTC.
+
+    Raises:
+        UserError: the file cannot be read or compiled, is no PTX, or has no such kernel.
+    """
+    path, _, named = str(file).rpartition(":") if ":" in Path(file).name else (str(file), "", "")
+    text, source = _ptx(Path(path), architecture, options)
+    module = parse(text, path if not source else f"PTX of {path}")
+    function = _find(module, path, name or named)
+    kernel = made_kernel(module, function.name, text, registers)
+    return LoadedKernel(kernel, _argument_names(function, source))
+
+
+def _ptx(path: Path, architecture: str, options: Sequence[str]) -> tuple[str, str]:
+    """PTX of a file, and its source if it has one."""
+    with untrusted(path):
+        text = small_text(path)
+    if path.suffix == ".ptx":
+        return text, ""
+    if path.suffix in {".cu", ".cuh", ".cpp", ".cc"}:
+        return ptx_of(text, path.name, architecture, options), text
+    raise UserError(f"{path}: kernels are read from .cu (CUDA C++) and .ptx files")
+
+
+def plain_name(name: str) -> str:
+    """The name of a function in its source; of a mangled one, without classes and namespaces."""
+    rest = re.fullmatch(r"_ZN?(\d.*)", name)
+    found, left = name, rest[1] if rest else ""
+    while part := re.match(r"\d+", left):
+        end = part.end() + int(part[0])
+        found, left = left[part.end() : end], left[end:]
+        if not name.startswith("_ZN"):
+            break
+    return found
+
+
+def _find(module: Module, path: str, name: str) -> Function:
+    kernels = {one.name: one for one in module.functions.values() if one.entry and one.body}
+    if not kernels:
+        raise UserError(f"{path} has no kernel (PTX: .entry; CUDA: __global__)")
+    if not name:
+        if len(kernels) > 1:
+            raise UserError(f"{path} has several kernels: name one of {', '.join(kernels)}")
+        return next(iter(kernels.values()))
+    fitting = [one for one in kernels.values() if name in {one.name, plain_name(one.name)}]
+    if len(fitting) != 1:
+        names = [plain_name(one) for one in kernels]
+        raise UserError(
+            f"{path} has no kernel {name!r}{nearest(name, names)}; it has {', '.join(kernels)}"
+        )
+    return fitting[0]
+
+
+def _argument_names(function: Function, source: str) -> tuple[str, ...]:
+    """Names as the source has them, or as the PTX does."""
+    own = tuple(parameter.name for parameter in function.parameters)
+    plain = re.sub(r"//[^\n]*|/\*.*?\*/", " ", source, flags=re.DOTALL)
+    found = re.search(rf"\b{re.escape(plain_name(function.name))}\s*\(([^()]*)\)\s*\{{", plain)
+    if not found:
+        return own
+    names = [re.search(r"(\w+)\s*(?:\[\s*\d*\s*\])?\s*$", one) for one in found[1].split(",")]
+    told = tuple(one[1] for one in names if one)
+    return told if len(told) == len(own) and len(set(told)) == len(told) else own

@@ -1,0 +1,134 @@
+"""Launches of PTX kernels, as the machine asks for them: block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from attrs import define, frozen
+
+from gpusim.core.warp_program import NOTHING_ASKED, Asked, LaneChunk, most_in_step
+from gpusim.ptx.batch import Batch, Site, threads_of
+from gpusim.ptx.compiler import Compiler
+from gpusim.ptx.executor import Executor
+from gpusim.ptx.flow import Block, blocks_of
+from gpusim.ptx.frame import Code
+from gpusim.ptx.inline import inlined
+from gpusim.ptx.layout import Layout, layout_of
+from gpusim.ptx.operands import Operands
+from gpusim.ptx.origins import Origin
+from gpusim.ptx.pressure import estimated_registers
+from gpusim.ptx.record import Record
+from gpusim.ptx.slices import Slice, slice_of
+from gpusim.ptx.syntax import Function, Instruction, Module
+from gpusim.traces.application import TraceLaunch
+
+
+@frozen(eq=False)
+class Kernel:
+    """A kernel that is ready to be launched.
+
+    Attributes:
+        module: of it.
+        function: without calls.
+        layout: of its variables.
+        flow: its basic blocks.
+        operands: of its instructions.
+        registers: 32-bit registers of a thread.
+        estimated: they are not known, but estimated.
+        text: the PTX.
+    """
+
+    module: Module
+    function: Function
+    layout: Layout
+    flow: list[Block]
+    operands: Operands
+    registers: int
+    estimated: bool
+    text: str
+
+    @property
+    def name(self) -> str:
+        """As the PTX has it."""
+        return self.function.name
+
+    def slice(self, contents: frozenset[Origin] = frozenset(), everything: bool = False) -> Slice:
+        """What of it is executed, if these contents of memory matter, or everything does."""
+        body = [one for one in self.function.body if isinstance(one, Instruction)]
+        return slice_of(body, self.layout.space, contents, everything)
+
+    def code(self, contents: frozenset[Origin] = frozenset(), everything: bool = False) -> Code:
+        """Its code; instructions outside of the slice only count."""
+        return _code(self, contents, everything)
+
+
+@lru_cache(maxsize=64)
+def _code(kernel: Kernel, contents: frozenset[Origin], everything: bool) -> Code:
+    chosen = kernel.slice(contents, everything)
+    return Compiler(kernel.operands, chosen).code(kernel.flow)
+
+
+def made_kernel(module: Module, name: str, text: str, registers: int | None = None) -> Kernel:
+    """A kernel of a module.
+
+    Args:
+        module: of it.
+        name: as the PTX has it.
+        text: of the PTX.
+        registers: 32-bit registers of a thread; None: estimated.
+
+    Raises:
+        UserError: it is wrong.
+    """
+    function = inlined(module, module.functions[name])
+    layout = layout_of(module, function)
+    flow = blocks_of(module, function)
+    return Kernel(
+        module,
+        function,
+        layout,
+        flow,
+        Operands(module, function, layout),
+        registers or estimated_registers(flow, function.registers),
+        registers is None,
+        text,
+    )
+
+
+@define(kw_only=True, eq=False)
+class PtxLaunch(TraceLaunch):
+    """A launch that is executed as its blocks are asked for.
+
+    Attributes:
+        kernel: of it.
+        site: its grid, memories and parameters.
+        code: what is executed.
+    """
+
+    kernel: Kernel
+    site: Site
+    code: Code
+
+    def chunks(self, block: int, asked: Asked = NOTHING_ASKED) -> Iterator[LaneChunk]:
+        return self._run((block,), asked)
+
+    def run_in_step(self, blocks: Sequence[int], warp_size: int) -> Iterator[LaneChunk] | None:
+        """Execute blocks in step (`gpusim.core.warp_program.LaunchInStep`)."""
+        if warp_size != self.warp_size:
+            return None
+        return self._run(blocks, NOTHING_ASKED)
+
+    def _run(self, blocks: Sequence[int], asked: Asked) -> Iterator[LaneChunk]:
+        record = Record(threads_of(self.site.shape, blocks), asked)
+        batch = Batch(self.site, blocks, record)
+        yield from Executor(self.kernel.module, self.code, self.kernel.operands, batch).run()
+
+    def execute(self) -> None:
+        """Execute all blocks without recording anything, for what they leave in memory."""
+        own = most_in_step(self, self.warp_size)
+        for first in range(0, self.blocks, own):
+            blocks = range(first, min(first + own, self.blocks))
+            batch = Batch(self.site, blocks, None)
+            for _ in Executor(self.kernel.module, self.code, self.kernel.operands, batch).run():
+                pass

@@ -1,0 +1,95 @@
+"""Where the variables of a kernel lie in their memory spaces."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+
+import numpy as np
+from attrs import define, field
+from numpy.typing import NDArray
+
+from gpusim.ptx.device_memory import padded
+from gpusim.ptx.parser import bytes_of
+from gpusim.ptx.syntax import Function, Module, Variable
+
+_FORMATS = {"f32": "<f", "f64": "<d"}
+
+
+@define(eq=False)
+class Layout:
+    """Offsets of variables.
+
+    Attributes:
+        space: of each variable, by its name.
+        offset: of each in its space; of global variables nothing.
+        size: bytes of each space that has a size.
+        constants: contents of constant memory.
+        globals: variables in global memory.
+    """
+
+    space: dict[str, str] = field(factory=dict)
+    offset: dict[str, int] = field(factory=dict)
+    size: dict[str, int] = field(factory=lambda: dict.fromkeys(("shared", "local", "param"), 0))
+    constants: NDArray[np.uint8] = field(factory=lambda: np.zeros(0, np.uint8))
+    globals: list[Variable] = field(factory=list)
+
+    @property
+    def names(self) -> Iterable[str]:
+        """All variables."""
+        return self.space
+
+
+def layout_of(module: Module, kernel: Function) -> Layout:
+    """The variables of a kernel and of its module; shared memory that the launch sizes is last."""
+    made = Layout()
+    for parameter in kernel.parameters:
+        _place(made, parameter)
+    everything = [*kernel.variables, *(one for one in module.variables)]
+    used = set(_used(kernel))
+    contents = bytearray()
+    for variable in sorted(everything, key=lambda one: not one.bytes):
+        made.space[variable.name] = variable.space
+        if variable.space == "global":
+            made.globals.append(variable)
+        elif variable.space == "const":
+            contents += bytes(-len(contents) % max(variable.align, 1))
+            made.offset[variable.name] = len(contents)
+            contents += contents_of(variable)
+        elif variable.space != "shared" or variable.name in used or not variable.bytes:
+            _place(made, variable)
+    made.constants = padded(np.frombuffer(bytes(contents), np.uint8))
+    return made
+
+
+def _place(made: Layout, variable: Variable) -> None:
+    space = variable.space
+    at = -(-made.size.get(space, 0) // max(variable.align, 1)) * max(variable.align, 1)
+    made.space[variable.name] = space
+    made.offset[variable.name] = at
+    made.size[space] = at + variable.bytes
+
+
+def _used(kernel: Function) -> Iterable[str]:
+    from gpusim.ptx.syntax import Address, Instruction, Symbol
+
+    for one in kernel.body:
+        if isinstance(one, Instruction):
+            for operand in one.operands:
+                base = operand.base if isinstance(operand, Address) else operand
+                if isinstance(base, Symbol):
+                    yield base.name
+
+
+def contents_of(variable: Variable) -> bytes:
+    """The first contents of a variable."""
+    size = bytes_of(variable.type)
+    made = bytearray()
+    for value in variable.initial:
+        if variable.type in _FORMATS:
+            made += struct.pack(_FORMATS[variable.type], value)
+        elif isinstance(value, float):
+            made += struct.pack("<f" if size == 4 else "<d", value)
+        else:
+            made += (value & ((1 << 8 * size) - 1)).to_bytes(size, "little")
+    return bytes(made).ljust(variable.bytes, b"\0")

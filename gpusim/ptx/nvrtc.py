@@ -1,0 +1,102 @@
+"""CUDA C++ made PTX by NVRTC, NVIDIA's compiler as a library (a wheel; no GPU, no toolkit)."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+from collections.abc import Sequence
+from pathlib import Path
+
+from gpusim.core.errors import UserError
+
+_PACKAGES = ("nvidia.cuda_nvrtc", "nvidia.cu13", "nvidia.cu12", "nvidia")
+_NAMES = ("libnvrtc.so*", "nvrtc64*.dll")
+_INSTALL = "install it with: pip install 'gpusim[cuda]' (the wheel nvidia-cuda-nvrtc)"
+
+DEFAULT_ARCHITECTURE = "compute_80"
+"""What PTX is made for where nothing is said: runs on A100 and all later GPUs."""
+
+
+def ptx_of(
+    source: str, name: str, architecture: str = DEFAULT_ARCHITECTURE, options: Sequence[str] = ()
+) -> str:
+    """PTX of a CUDA source, with the lines that its instructions come from.
+
+    Compiling runs nothing of the source.
+
+    Args:
+        source: the text.
+        name: of its file, for messages and lines.
+        architecture: such as ``"compute_90"``.
+        options: further ones of NVRTC, such as ``"-DN=64"``.
+
+    Raises:
+        UserError: NVRTC is not installed, or does not accept the source.
+    """
+    library = _library()
+    program = ctypes.c_void_p()
+    _check(
+        library,
+        library.nvrtcCreateProgram(
+            ctypes.byref(program), source.encode(), name.encode(), 0, None, None
+        ),
+    )
+    try:
+        given = [f"--gpu-architecture={architecture}", "-lineinfo", "-default-device", *options]
+        array = (ctypes.c_char_p * len(given))(*(one.encode() for one in given))
+        failed = library.nvrtcCompileProgram(program, len(given), array)
+        if failed:
+            log = _text(library, program, "ProgramLog").strip()
+            raise UserError(f"{name}: NVRTC does not accept it:\n{log or _error(library, failed)}")
+        return _text(library, program, "PTX")
+    finally:
+        library.nvrtcDestroyProgram(ctypes.byref(program))
+
+
+def is_installed() -> bool:
+    """Whether NVRTC can be found."""
+    return _path() is not None
+
+
+def _path() -> Path | None:
+    for package in _PACKAGES:
+        try:
+            found = importlib.util.find_spec(package)
+        except ModuleNotFoundError:
+            continue
+        for folder in (found.submodule_search_locations or ()) if found else ():
+            for name in _NAMES:
+                for path in sorted(Path(folder).rglob(name)):
+                    if "builtins" not in path.name:
+                        return path
+    return None
+
+
+def _library() -> ctypes.CDLL:
+    path = _path()
+    if path is None:
+        raise UserError(f"CUDA C++ is compiled by NVRTC, which is not there; {_INSTALL}")
+    try:
+        library = ctypes.CDLL(str(path))
+    except OSError as error:
+        raise UserError(f"{path} cannot be loaded: {error}; {_INSTALL}") from error
+    library.nvrtcGetErrorString.restype = ctypes.c_char_p
+    return library
+
+
+def _text(library: ctypes.CDLL, program: ctypes.c_void_p, what: str) -> str:
+    size = ctypes.c_size_t()
+    _check(library, getattr(library, f"nvrtcGet{what}Size")(program, ctypes.byref(size)))
+    buffer = ctypes.create_string_buffer(size.value)
+    _check(library, getattr(library, f"nvrtcGet{what}")(program, buffer))
+    return buffer.value.decode("utf-8", "replace")
+
+
+def _error(library: ctypes.CDLL, code: int) -> str:
+    text: bytes = library.nvrtcGetErrorString(code)
+    return text.decode()
+
+
+def _check(library: ctypes.CDLL, code: int) -> None:
+    if code:
+        raise UserError(f"NVRTC: {_error(library, code)}")
