@@ -19,6 +19,7 @@ from gpusim.hardware.paging.link import LinkCounters
 from gpusim.hardware.paging.page_faults import FaultCounters
 from gpusim.hardware.sm.counters import SmCounters
 from gpusim.hardware.sm.l2_waits import L2Waits
+from gpusim.hardware.sm.time_slicer import SliceCounters
 from gpusim.hardware.tlb.dead_pages import DeadPageCounters
 from gpusim.hardware.tlb.level import TlbCounters, TlbQueueCounters
 from gpusim.hardware.tlb.long_misses import LongMissCounters
@@ -42,6 +43,7 @@ CLASSES: dict[str, tuple[type, ...]] = {
     "paging": (PagingCounters, DriverCounters),
     "link": (LinkCounters,),
     "host": (HostCounters,),
+    "sharing": (SliceCounters,),
 }
 """By the first part of the path: all classes that declare headline numbers."""
 
