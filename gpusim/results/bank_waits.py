@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -27,15 +28,17 @@ _LEAST = 0.01
 
 def bank_waits(result: Result) -> Iterator[tuple[str, str]]:
     """States of warps, and which part of each stalled L2 banks are to blame for, in words."""
-    of_sms = result.counters[result.counters.component == "sm"]
-    counted = of_sms.groupby("counter")["value"].sum()
-    cycles = result.stalls.groupby("state")["warp_cycles"].sum()
+    counted: Counter[str] = Counter()
+    for by_app in result.counter_tree().get("sm", {}).values():
+        for counters in by_app.values():
+            counted.update(counters)
+    cycles: Counter[str] = Counter()
+    for states in result.state_cycles.values():
+        cycles.update(states)
     for state, where in _STATES.items():
-        whole = int(cycles.get(state, 0))
+        whole = cycles[state]
         parts = {
-            words: int(counted.get(f"{where}_{name}", 0)) / whole
-            for name, words in _CAUSES.items()
-            if whole
+            words: counted[f"{where}_{name}"] / whole for name, words in _CAUSES.items() if whole
         }
         shown = [
             f"{percent(part)} {where} {words} of L2 banks"
