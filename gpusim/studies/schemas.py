@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import gpusim.machine.check_policies  # noqa: F401  (importing it registers all policies)
+from gpusim.config.auxiliary import SideCacheConfig
 from gpusim.config.json_schema import DRAFT, Schema, Schemas
+from gpusim.config.roles import AUXILIARY
 from gpusim.config.schema import GpuConfig
 from gpusim.core.registry import policy_names
 from gpusim.studies.sweep.spec import Sweep
@@ -49,6 +51,7 @@ def _model() -> Schema:
 def _recipe() -> Schema:
     schemas, table = _layer()
     own = {"based_on": _NAMES, "requires": {"type": "object"}}
+    own[AUXILIARY] = {"description": "all auxiliary caches", **schemas.of(SideCacheConfig)}
     properties = {**table["properties"], **own}
     del properties["name"]
     return {**table, "properties": properties, "definitions": schemas.definitions}

@@ -91,11 +91,6 @@ REFUSED = [
     ("tiny", SCALAR | {"scalar.translation": "after-l2"}, 'must not be "after-l2" with'),
     (
         "apu-hsa+vc",
-        SCALAR | {"scalar.translation": "after-l2", "scalar.line": "32B"},
-        "must be l1.line, 128B: a virtual L2 cache names lines as its L1 caches do",
-    ),
-    (
-        "apu-hsa+vc",
         SCALAR
         | {"scalar.translation": "after-l2", "scalar.line": "128B"}
         | {"scalar.tlb.entries": 8, "scalar.tlb.ways": 8},
