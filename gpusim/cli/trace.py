@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -70,6 +70,60 @@ def import_trace(file: File, output: Output, settings: Settings = None) -> None:
         warnings = record_trace(trace, output, trace.warp_size, progress)
     print(shown(f"wrote {output}"))
     _warn(warnings)
+
+
+LaunchFile = Annotated[
+    Path,
+    typer.Option(
+        "--launch", help="Python file that defines launch(kernel); it runs: see docs/kernels.md."
+    ),
+]
+Registers = Annotated[
+    int | None,
+    typer.Option(min=1, max=255, help="32-bit registers of a thread; default: estimated."),
+]
+
+
+@app.command()
+def cuda(
+    kernel: Annotated[str, typer.Argument(help="File of CUDA C++, FILE.cu or FILE.cu:KERNEL.")],
+    launch: LaunchFile,
+    output: Output,
+    registers: Registers = None,
+    option: Annotated[
+        list[str] | None, typer.Option(help="Option of NVRTC, such as -DN=64; may be repeated.")
+    ] = None,
+) -> None:
+    """Compile a CUDA kernel (NVRTC; no GPU), launch it, and keep what its warps do."""
+    _record_kernel(kernel, (".cu", ".cuh", ".cpp", ".cc"), launch, output, registers, option or ())
+
+
+@app.command()
+def ptx(
+    kernel: Annotated[str, typer.Argument(help="File of PTX, FILE.ptx or FILE.ptx:KERNEL.")],
+    launch: LaunchFile,
+    output: Output,
+    registers: Registers = None,
+) -> None:
+    """Launch a kernel in PTX, executed here, and keep what its warps do."""
+    _record_kernel(kernel, (".ptx",), launch, output, registers, ())
+
+
+def _record_kernel(
+    kernel: str,
+    suffixes: Sequence[str],
+    launch: Path,
+    output: Path,
+    registers: int | None,
+    options: Sequence[str],
+) -> None:
+    from gpusim.cli.kernel_trace import record_kernel
+
+    if Path(kernel).suffix.partition(":")[0] not in suffixes:
+        raise UserError(f"{kernel}: its name must end with {' or '.join(suffixes)}")
+    captured = record_kernel(kernel, launch, output, registers, options)
+    print(shown(f"wrote {output}"))
+    _warn(captured.application().notices)
 
 
 @app.command()

@@ -8,13 +8,13 @@ from functools import partial
 import numpy as np
 
 from gpusim.core.errors import nearest
-from gpusim.core.warp_program import Op
 from gpusim.ptx.async_steps import async_steps, mbarrier_steps
 from gpusim.ptx.atomic_steps import atomic_steps
 from gpusim.ptx.classes import HANDLED, UNCOMPUTED
 from gpusim.ptx.flow import Block, ends_block, waits_for_threads
 from gpusim.ptx.frame import Code, CodeBlock, Frame, Step
-from gpusim.ptx.memory_steps import Access, load_steps, recorded, space_of, store_steps, taking_part
+from gpusim.ptx.matrix_steps import matrix_steps
+from gpusim.ptx.memory_steps import load_steps, space_of, store_steps
 from gpusim.ptx.operands import Operands
 from gpusim.ptx.operations import Operation, operations
 from gpusim.ptx.segments import Segment
@@ -25,8 +25,6 @@ from gpusim.ptx.values import UnsupportedError, Value
 from gpusim.ptx.warp_steps import WARP_LEVEL, warp_steps
 from gpusim.ptx.windows import SPACES, spaces_of
 
-_MATRIX_BYTES = 16
-
 _ACCESSES: dict[str, Callable[[Operands, Instruction, bool], list[Step]]] = {
     "ld": load_steps,
     "ldu": load_steps,
@@ -34,6 +32,8 @@ _ACCESSES: dict[str, Callable[[Operands, Instruction, bool], list[Step]]] = {
     "atom": atomic_steps,
     "red": atomic_steps,
     "cp": async_steps,
+    "ldmatrix": matrix_steps,
+    "stmatrix": matrix_steps,
 }
 
 
@@ -147,40 +147,10 @@ class Compiler:
     def _accesses(self, one: Instruction, needed: bool) -> list[Step] | None:
         """The steps of an instruction that accesses memory; None: it does not."""
         opcode = one.opcode
-        if opcode in {"ldmatrix", "stmatrix"}:
-            return self._matrix(one, needed)
         if opcode == "mbarrier":
             return None if waits_for_threads(one) else mbarrier_steps(self._operands, one)
         make = _ACCESSES.get(opcode)
         return None if make is None else make(self._operands, one, needed)
-
-    def _matrix(self, one: Instruction, needed: bool) -> list[Step]:
-        """Rows of matrices in shared memory, each at the address of a thread."""
-        if needed:
-            raise UnsupportedError("its result is not computed")
-        loads = one.opcode == "ldmatrix"
-        count = next(int(word[1:]) for word in one.modifiers if word in {"x1", "x2", "x4"})
-        access = Access(
-            one,
-            "shared",
-            Op.LOAD if loads else Op.STORE,
-            _MATRIX_BYTES,
-            self._operands.address(one, one.operands[1 if loads else 0]),
-            None,
-        )
-
-        def record(frame: Frame) -> None:
-            recorder = frame.batch.record
-            if recorder is None:
-                return
-            _, lanes, address = taking_part(access, frame)
-            every = np.arange(frame.batch.threads.count) if lanes is None else lanes
-            rows = every % 32 < 8 * count
-            if rows.any():
-                places = np.broadcast_to(address, len(every))[rows]
-                recorded(recorder, access, access.op, every[rows], places)
-
-        return [record]
 
     # -- arithmetic --------------------------------------------------------------------------------
 

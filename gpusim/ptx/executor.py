@@ -67,6 +67,8 @@ class Executor:
         self._turns = 0
         self._last = -1
         self._same = 0
+        self._together = WAITING
+        """The basic block to which all threads went; `WAITING`: not known."""
 
     def run(self) -> Iterator[LaneChunk]:
         """Execute all threads to their end.
@@ -88,7 +90,8 @@ class Executor:
 
     def _next(self) -> int | None:
         """The basic block that comes next; None: all threads have ended."""
-        place = int(self._batch.place.min())
+        together, self._together = self._together, WAITING
+        place = together if together < WAITING else int(self._batch.place.min())
         if place >= WAITING:
             if self._batch.changed:
                 self._look_again()
@@ -184,6 +187,8 @@ class Executor:
     def _go(self, frame: Frame, to: Any) -> None:
         if frame.lanes is None:
             self._batch.place[:] = to
+            if not np.ndim(to):
+                self._together = int(to)
         else:
             self._batch.place[frame.lanes] = to
 
@@ -194,10 +199,16 @@ class Executor:
         reduces = last.has("red")
         numbers = list(last.operands[1 if reduces else 0 :])
         falls = EXITED if block.falls is None else block.falls
+        if frame.lanes is None and block.condition is None and len(last.operands) <= 1:
+            if self._batch.record is not None:
+                self._batch.record.plain(Op.BARRIER, 0, self._batch.all_warps)
+            self._go(frame, falls)
+            return
         which = np.arange(frame.count)
         if block.condition is not None:
             taken = frame.spread(block.condition(frame))
             self._go(frame, falls)
+            self._together = WAITING
             which = np.flatnonzero(taken)
             if not len(which):
                 return

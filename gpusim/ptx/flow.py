@@ -79,8 +79,11 @@ def blocks_of(module: Module, kernel: Function) -> list[Block]:
 def _cut(kernel: Function) -> tuple[list[Block], dict[str, int]]:
     blocks = [Block([])]
     labels: dict[str, int] = {}
+    reached = _targets(kernel)
     for one in kernel.body:
         if isinstance(one, Label):
+            if one.name not in reached:
+                continue  # of debuggers
             if blocks[-1].instructions:
                 blocks.append(Block([]))
             labels[one.name] = len(blocks) - 1
@@ -91,6 +94,15 @@ def _cut(kernel: Function) -> tuple[list[Block], dict[str, int]]:
         if ends_block(one):
             blocks.append(Block([]))
     return blocks, labels
+
+
+def _targets(kernel: Function) -> set[str]:
+    """Labels to which branches go."""
+    found = {name for table in kernel.tables.values() for name in table}
+    for one in kernel.body:
+        if isinstance(one, Instruction) and one.opcode == "bra":
+            found.add(_name(one))
+    return found
 
 
 def _connect(
@@ -107,13 +119,13 @@ def _connect(
         block.falls = following
         return
     if last.opcode == "bra":
-        block.targets = (_label(module, last, labels, str(_name(last))),)
+        block.targets = (_label(module, kernel, last, labels, _name(last)),)
     elif last.opcode == "brx":
         table = last.operands[1]
         names = kernel.tables.get(table.name, ()) if isinstance(table, Symbol) else ()
         if not names:
             raise module.at(last, "there are no .branchtargets of this name")
-        block.targets = tuple(_label(module, last, labels, name) for name in names)
+        block.targets = tuple(_label(module, kernel, last, labels, name) for name in names)
         return
     if last.guard is not None:
         block.falls = following
@@ -124,9 +136,12 @@ def _name(branch: Instruction) -> str:
     return operand.name if isinstance(operand, Symbol | Register) else ""
 
 
-def _label(module: Module, branch: Instruction, labels: dict[str, int], name: str) -> int:
+def _label(
+    module: Module, kernel: Function, branch: Instruction, labels: dict[str, int], name: str
+) -> int:
     if name not in labels:
-        raise module.at(branch, f"there is no label {name!r}{nearest(name, labels)}")
+        known = [one.name for one in kernel.body if isinstance(one, Label)]
+        raise module.at(branch, f"there is no label {name!r}{nearest(name, known)}")
     return labels[name]
 
 

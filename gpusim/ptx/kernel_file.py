@@ -6,13 +6,13 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from attrs import frozen
 
 from gpusim.core.errors import UserError, nearest
-from gpusim.core.untrusted import small_text, untrusted
+from gpusim.core.untrusted import file_bytes, format_memory, untrusted
 from gpusim.programs.tracer import Dim3, Shape
 from gpusim.ptx.arguments import bound
 from gpusim.ptx.capture import current
@@ -24,7 +24,10 @@ from gpusim.ptx.syntax import Function, Module
 _MOST_THREADS = 1024
 """Threads of a block of NVIDIA's GPUs."""
 
-Extent = int | tuple[int, ...]
+_MOST_BYTES = 64 << 20
+"""Bytes of a file (our choice): the largest ones of libraries have some MiB."""
+
+Extent: TypeAlias = int | tuple[int, ...]
 
 
 @frozen(eq=False)
@@ -43,6 +46,11 @@ class LoadedKernel:
     def name(self) -> str:
         """As the PTX has it."""
         return self.kernel.name
+
+    @property
+    def plain_name(self) -> str:
+        """As the source has it."""
+        return plain_name(self.kernel.name)
 
     def launch(
         self,
@@ -119,13 +127,19 @@ def load_kernel(
 
 def _ptx(path: Path, architecture: str, options: Sequence[str]) -> tuple[str, str]:
     """PTX of a file, and its source if it has one."""
-    with untrusted(path):
-        text = small_text(path)
+    text = _text(path)
     if path.suffix == ".ptx":
         return text, ""
     if path.suffix in {".cu", ".cuh", ".cpp", ".cc"}:
         return ptx_of(text, path.name, architecture, options), text
     raise UserError(f"{path}: kernels are read from .cu (CUDA C++) and .ptx files")
+
+
+def _text(path: Path) -> str:
+    with untrusted(path):
+        if file_bytes(path) > _MOST_BYTES:
+            raise ValueError(f"it has more than {format_memory(_MOST_BYTES)}")
+        return path.read_text(encoding="utf-8")
 
 
 def plain_name(name: str) -> str:

@@ -56,6 +56,7 @@ class _Parser:
         self._files: dict[int, str] = {}
         self._places: list[tuple[Instruction, int, int]] = []
         self._loc: tuple[int, int] | None = None
+        self._inlined: dict[tuple[int, int, int], tuple[int, int, int] | None] = {}
 
     # -- words -------------------------------------------------------------------------------------
 
@@ -315,15 +316,28 @@ class _Parser:
 
     def _location(self) -> None:
         self._next()
+        place = self._line_and_column()
+        outer = None
+        while self._take(","):
+            if self._name() == "inlined_at":
+                outer = self._line_and_column()
+            else:  # function_name, with an offset
+                self._name()
+                self._offset()
+        self._inlined[place] = outer
+        if place[1]:  # 0: the compiler's own
+            self._loc = self._in_own_file(place)[:2]
+
+    def _line_and_column(self) -> tuple[int, int, int]:
         file, line = self._whole(), self._whole()
-        if self._now.kind == "number":
-            self._whole()
-        while self._take(","):  # function_name, inlined_at
-            self._name()
-            while self._now.kind in {"name", "number"} or self._is("+", "-"):
-                self._next()
-        if line:  # 0: the compiler's own
-            self._loc = (file, line)
+        return file, line, self._whole() if self._now.kind == "number" else 0
+
+    def _in_own_file(self, place: tuple[int, int, int]) -> tuple[int, int, int]:
+        """Of a line that is put in others, the innermost one in the file of the outermost."""
+        chain = [place]
+        while (outer := self._inlined.get(chain[-1])) is not None and outer not in chain:
+            chain.append(outer)
+        return next(one for one in chain if one[0] == chain[-1][0])
 
     def _instruction(self, function: Function) -> None:
         line = self._now.line

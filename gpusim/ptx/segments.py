@@ -22,7 +22,8 @@ class Segment:
         self._numbers = numbers
         self.instructions: list[Instruction] = []
         self.next: Instruction | None = None
-        self._rows: dict[Asked, list[tuple[int, int]]] = {}
+        self._asked: Asked | None = None
+        self._rows: list[tuple[int, int]] = []
 
     @property
     def count(self) -> int:
@@ -34,10 +35,10 @@ class Segment:
         recorder = frame.batch.record
         if recorder is None:
             return
-        rows = self._rows.get(recorder.asked)
-        if rows is None:
-            rows = self._rows[recorder.asked] = self._cost(recorder.asked)
-        for op, argument in rows:
+        if recorder.asked is not self._asked:
+            self._asked = recorder.asked
+            self._rows = self._cost(recorder.asked)
+        for op, argument in self._rows:
             recorder.plain(op, argument, frame.warps)
 
     def _cost(self, asked: Asked) -> list[tuple[int, int]]:

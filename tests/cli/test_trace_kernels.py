@@ -1,0 +1,101 @@
+"""`gpusim trace ptx` and `cuda`: a kernel of the user's own, in three commands."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from gpusim.cli.main import app
+from gpusim.ptx import nvrtc
+from tests.ptx.tracing import DATA
+
+LAUNCH = """
+import numpy as np
+
+def launch(kernel):
+    x, y = np.ones(4096, np.float32), np.zeros(4096, np.float32)
+    kernel.launch(16, 256, x, y, 2.0, 4096)
+    assert y.sum() == 8192
+"""
+
+
+def gpusim(*arguments, code=0):
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert result.exit_code == code, result.output
+    return result
+
+
+def flat(result):
+    """Its output in one line."""
+    return " ".join(result.output.split())
+
+
+@pytest.fixture
+def launch(tmp_path):
+    path = tmp_path / "launch.py"
+    path.write_text(LAUNCH)
+    return path
+
+
+def check(trace):
+    counts = json.loads(gpusim("trace", "info", trace, "--json").stdout)
+    one = counts["applications"]["scale"]
+    assert one["memory_instructions"]["global"] == 2 * 128
+    assert (one["global"]["loads"], one["global"]["stores"]) == (128, 128)
+    assert one["global"]["footprint_bytes"] == 32768
+    run = json.loads(gpusim("run", "tiny", trace, "--json").stdout)
+    assert run["summary"]["memory_instructions"] == 256
+
+
+def test_a_kernel_in_ptx(tmp_path, launch):
+    trace = tmp_path / "scale.h5"
+    done = gpusim("trace", "ptx", DATA / "scale.ptx", "--launch", launch, "-o", trace)
+    assert "wrote" in done.stdout
+    assert "registers of a thread are estimated" in done.output
+    check(trace)
+
+
+@pytest.mark.skipif(not nvrtc.is_installed(), reason="NVRTC is not installed")
+def test_a_kernel_in_cuda(tmp_path, launch):
+    trace = tmp_path / "scale.h5"
+    kernel = f"{DATA / 'scale.cu'}:scale"
+    gpusim("trace", "cuda", kernel, "--launch", launch, "-o", trace, "--registers", 16)
+    check(trace)
+
+
+@pytest.mark.skipif(not nvrtc.is_installed(), reason="NVRTC is not installed")
+def test_what_nvrtc_does_not_accept_is_told(tmp_path, launch):
+    path = tmp_path / "k.cu"
+    path.write_text("__global__ void k(int *a) { a[0] = b; }")
+    done = gpusim("trace", "cuda", path, "--launch", launch, "-o", "x.h5", code=2)
+    assert 'k.cu(1): error: identifier "b" is undefined' in flat(done)
+
+
+def test_without_nvrtc_the_error_says_how_to_get_it(tmp_path, launch, monkeypatch):
+    monkeypatch.setattr(nvrtc, "_path", lambda: None)
+    done = gpusim("trace", "cuda", DATA / "scale.cu", "--launch", launch, "-o", "x.h5", code=2)
+    assert "pip install 'gpusim[cuda]'" in flat(done)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "text", "message"),
+    [
+        (
+            "scale.ptx",
+            "def lunch(kernel): pass",
+            "no function launch(kernel); did you mean 'lunch'",
+        ),
+        ("scale.ptx", "1 / 0", "launch.py: ZeroDivisionError"),
+        ("scale.ptx", "def launch(kernel): kernel.launch()", "launch.py: TypeError"),
+        ("scale.ptx", "def launch(kernel): pass", "nothing was launched"),
+        ("scale.cu", LAUNCH, "must end with .ptx"),
+        ("none.ptx", LAUNCH, "there is no such file"),
+    ],
+)
+def test_what_is_wrong_is_told(tmp_path, kernel, text, message):
+    path = tmp_path / "launch.py"
+    path.write_text(text)
+    output = tmp_path / "x.h5"
+    done = gpusim("trace", "ptx", DATA / kernel, "--launch", path, "-o", output, code=2)
+    assert message in flat(done)
+    assert not output.exists()
