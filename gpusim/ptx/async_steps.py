@@ -168,6 +168,8 @@ def _bulk(operands: Operands, one: Instruction, needed: bool) -> list[Step]:
             count = int(counts[place])
             outer, inner = (of, to) if to_shared else (to, of)
             base = int(outer[place])
+            if frame.batch.record is not None:
+                frame.batch.record.marked(one)
             _record_bulk(frame, int(lane[0]), base, count, to_shared)
             if needed:
                 _copy_bulk(frame, lane, base, int(inner[place]), count, to_shared)

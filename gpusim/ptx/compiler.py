@@ -49,6 +49,11 @@ class Compiler:
         self._operands = operands
         self._module = operands.module
         self._chosen = chosen.executed
+        self._why = (
+            "what is stored needs it; launch(..., execute=False) does without results"
+            if chosen.everything
+            else "an address, a branch or an atomic needs it"
+        )
         self._loaded: set[str] = set()
         """Registers whose values may be on their way from memory."""
 
@@ -122,9 +127,7 @@ class Compiler:
         try:
             return self._made(one)
         except UnsupportedError as error:
-            raise self._module.at(
-                one, f"{error}; an address, a branch, an atomic or a result needs it"
-            ) from error
+            raise self._module.at(one, f"{error}, but {self._why}") from error
 
     def _made(self, one: Instruction) -> tuple[list[Step], list[Step]]:
         opcode, needed = one.opcode, one in self._chosen

@@ -119,10 +119,25 @@ class PtxLaunch(TraceLaunch):
             return None
         return self._run(blocks, NOTHING_ASKED)
 
+    def located(
+        self, block: int, asked: Asked = NOTHING_ASKED
+    ) -> Iterator[tuple[LaneChunk, list[Instruction | None]]]:
+        """The chunks of a block, with the instruction of each access: its line, and its source's.
+
+        Args:
+            block: its number.
+            asked: operations that are asked for.
+        """
+        record = Record(threads_of(self.site.shape, (block,)), asked)
+        for chunk in self._recorded((block,), record):
+            yield chunk, record.made_by
+
     def _run(self, blocks: Sequence[int], asked: Asked) -> Iterator[LaneChunk]:
-        record = Record(threads_of(self.site.shape, blocks), asked)
+        return self._recorded(blocks, Record(threads_of(self.site.shape, blocks), asked))
+
+    def _recorded(self, blocks: Sequence[int], record: Record) -> Iterator[LaneChunk]:
         batch = Batch(self.site, blocks, record)
-        yield from Executor(self.kernel.module, self.code, self.kernel.operands, batch).run()
+        return Executor(self.kernel.module, self.code, self.kernel.operands, batch).run()
 
     def execute(self) -> None:
         """Execute all blocks without recording anything, for what they leave in memory."""

@@ -243,6 +243,7 @@ def recorded(
     recorder: Record, access: Access, op: Op, lanes: Lanes | None, address: Value
 ) -> Warps:
     """Record an access; returns the warps that take part."""
+    recorder.marked(access.one)
     if access.space:
         return _in_space(recorder, access.space, op, lanes, address, access.bytes)
     numbers = spaces_of(address)

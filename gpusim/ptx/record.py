@@ -19,6 +19,7 @@ from gpusim.core.warp_program import (
 )
 from gpusim.programs.tracer import LANES_PER_CHUNK
 from gpusim.ptx.copy_groups import CopyGroups, Warps
+from gpusim.ptx.syntax import Instruction
 from gpusim.traces.lanes import interleave_local
 from gpusim.traces.warps import WAITED_FOR
 
@@ -64,6 +65,7 @@ class Record:
     Attributes:
         loads: (warps,) loads and atomics of each warp so far.
         copies: groups of copies that go on beside their warps.
+        made_by: of the chunk handed over last, the instruction of each of its accesses.
     """
 
     def __init__(self, threads: Threads, asked: Asked = NOTHING_ASKED) -> None:
@@ -76,6 +78,8 @@ class Record:
         """Loads of each warp that it has waited for."""
         self.copies = CopyGroups(threads.warps)
         self._passes: dict[tuple[bytes, int, bool], tuple[Lanes, Warps]] = {}
+        self._now: Instruction | None = None
+        self.made_by: list[Instruction | None] = []
         self._clear()
 
     def _clear(self) -> None:
@@ -84,6 +88,7 @@ class Record:
         self._active: list[Warps] = []
         self._address: list[Lanes] = []
         self._size: list[int] = []
+        self._made_by: list[Instruction | None] = []
         self._lanes = 0
 
     @property
@@ -191,6 +196,7 @@ class Record:
         self._active.append(warps)
         self._address.append(address)
         self._size.append(size)
+        self._made_by.append(self._now)
         self._lanes += address.size
         self._count(op, warps)
         return warps
@@ -198,6 +204,10 @@ class Record:
     def _count(self, op: int, warps: Warps) -> None:
         if op in WAITED_FOR:
             self.loads += warps
+
+    def marked(self, one: Instruction) -> None:
+        """The accesses that follow are those of an instruction."""
+        self._now = one
 
     # -- waits -------------------------------------------------------------------------------------
 
@@ -234,6 +244,7 @@ class Record:
             address,
             np.array(self._size, np.int64),
         )
+        self.made_by = self._made_by
         self._clear()
         return chunk
 

@@ -26,10 +26,12 @@ class Slice:
     Attributes:
         executed: instructions whose result is computed, or that have to be carried out.
         contents: origins of memory whose contents matter.
+        everything: all stores matter.
     """
 
     executed: frozenset[Instruction]
     contents: frozenset[Origin]
+    everything: bool
 
 
 def slice_of(
@@ -79,7 +81,7 @@ class _Slicer:
                     self._execute(maker)
             if not self._writers():
                 break
-        return Slice(frozenset(self._executed), frozenset(self._contents))
+        return Slice(frozenset(self._executed), frozenset(self._contents), self._everything)
 
     def _need(self, names: Iterable[str]) -> None:
         for name in names:
