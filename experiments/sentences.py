@@ -20,6 +20,7 @@ from gpusim.core.errors import UserError, nearest
 
 PAPERS = {
     "mask": "MASK",
+    "star": "STAR",
 }
 """By the name of the table: what pages call the paper."""
 
