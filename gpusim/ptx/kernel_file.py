@@ -16,8 +16,9 @@ from gpusim.core.untrusted import file_bytes, format_memory, untrusted
 from gpusim.programs.tracer import Dim3, Shape
 from gpusim.ptx.arguments import bound
 from gpusim.ptx.capture import current
+from gpusim.ptx.cubin import registers_of
 from gpusim.ptx.launch import Kernel, made_kernel
-from gpusim.ptx.nvrtc import DEFAULT_ARCHITECTURE, ptx_of
+from gpusim.ptx.nvrtc import DEFAULT_ARCHITECTURE, Compiled, compiled
 from gpusim.ptx.parser import parse
 from gpusim.ptx.syntax import Function, Module
 
@@ -110,7 +111,8 @@ def load_kernel(
     Args:
         file: its path; ``"bfs.cu:visit"`` names a kernel in it, too.
         name: of the kernel; may be left out where the file has one only.
-        registers: 32-bit registers of a thread, as ``ptxas -v`` tells them; default: estimated.
+        registers: 32-bit registers of a thread, as ``ptxas -v`` tells them; default: of CUDA C++
+            what NVRTC's assembler says, of PTX estimated.
         architecture: for which NVRTC compiles.
         options: further ones of NVRTC.
 
@@ -118,20 +120,21 @@ def load_kernel(
         UserError: the file cannot be read or compiled, is no PTX, or has no such kernel.
     """
     path, _, named = str(file).rpartition(":") if ":" in Path(file).name else (str(file), "", "")
-    text, source = _ptx(Path(path), architecture, options)
-    module = parse(text, path if not source else f"PTX of {path}")
+    made, source = _compiled(Path(path), architecture, options)
+    module = parse(made.ptx, path if not source else f"PTX of {path}")
     function = _find(module, path, name or named)
-    kernel = made_kernel(module, function.name, text, registers)
+    registers = registers or registers_of(made.cubin, function.name)
+    kernel = made_kernel(module, function.name, made.ptx, registers)
     return LoadedKernel(kernel, _argument_names(function, source))
 
 
-def _ptx(path: Path, architecture: str, options: Sequence[str]) -> tuple[str, str]:
-    """PTX of a file, and its source if it has one."""
+def _compiled(path: Path, architecture: str, options: Sequence[str]) -> tuple[Compiled, str]:
+    """What a file is compiled to, and its source if it has one."""
     text = _text(path)
     if path.suffix == ".ptx":
-        return text, ""
+        return Compiled(text, b""), ""
     if path.suffix in {".cu", ".cuh", ".cpp", ".cc"}:
-        return ptx_of(text, path.name, architecture, options), text
+        return compiled(text, path.name, architecture, options), text
     raise UserError(f"{path}: kernels are read from .cu (CUDA C++) and .ptx files")
 
 

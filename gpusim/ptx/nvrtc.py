@@ -7,27 +7,42 @@ import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
 
+from attrs import frozen
+
 from gpusim.core.errors import UserError
 
 _PACKAGES = ("nvidia.cuda_nvrtc", "nvidia.cu13", "nvidia.cu12", "nvidia")
 _NAMES = ("libnvrtc.so*", "nvrtc64*.dll")
 _INSTALL = "install it with: pip install 'gpusim[cuda]' (the wheel nvidia-cuda-nvrtc)"
 
-DEFAULT_ARCHITECTURE = "compute_80"
-"""What PTX is made for where nothing is said: runs on A100 and all later GPUs."""
+DEFAULT_ARCHITECTURE = "sm_80"
+"""What is compiled for where nothing is said: an A100."""
 
 
-def ptx_of(
+@frozen
+class Compiled:
+    """What NVRTC makes of a source.
+
+    Attributes:
+        ptx: with the lines that its instructions come from.
+        cubin: assembled for the architecture; empty for a virtual one (``compute_80``).
+    """
+
+    ptx: str
+    cubin: bytes
+
+
+def compiled(
     source: str, name: str, architecture: str = DEFAULT_ARCHITECTURE, options: Sequence[str] = ()
-) -> str:
-    """PTX of a CUDA source, with the lines that its instructions come from.
+) -> Compiled:
+    """PTX of a CUDA source, and what an assembler makes of it.
 
     Compiling runs nothing of the source.
 
     Args:
         source: the text.
         name: of its file, for messages and lines.
-        architecture: such as ``"compute_90"``.
+        architecture: such as ``"sm_90"``.
         options: further ones of NVRTC, such as ``"-DN=64"``.
 
     Raises:
@@ -48,7 +63,8 @@ def ptx_of(
         if failed:
             log = _text(library, program, "ProgramLog").strip()
             raise UserError(f"{name}: NVRTC does not accept it:\n{log or _error(library, failed)}")
-        return _text(library, program, "PTX")
+        cubin = _data(library, program, "CUBIN") if architecture.startswith("sm_") else b""
+        return Compiled(_text(library, program, "PTX"), cubin)
     finally:
         library.nvrtcDestroyProgram(ctypes.byref(program))
 
@@ -85,11 +101,15 @@ def _library() -> ctypes.CDLL:
 
 
 def _text(library: ctypes.CDLL, program: ctypes.c_void_p, what: str) -> str:
+    return _data(library, program, what).rstrip(b"\0").decode("utf-8", "replace")
+
+
+def _data(library: ctypes.CDLL, program: ctypes.c_void_p, what: str) -> bytes:
     size = ctypes.c_size_t()
     _check(library, getattr(library, f"nvrtcGet{what}Size")(program, ctypes.byref(size)))
     buffer = ctypes.create_string_buffer(size.value)
     _check(library, getattr(library, f"nvrtcGet{what}")(program, buffer))
-    return buffer.value.decode("utf-8", "replace")
+    return buffer.raw
 
 
 def _error(library: ctypes.CDLL, code: int) -> str:

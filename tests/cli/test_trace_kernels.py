@@ -59,7 +59,8 @@ def test_a_kernel_in_ptx(tmp_path, launch):
 def test_a_kernel_in_cuda(tmp_path, launch):
     trace = tmp_path / "scale.h5"
     kernel = f"{DATA / 'scale.cu'}:scale"
-    gpusim("trace", "cuda", kernel, "--launch", launch, "-o", trace, "--registers", 16)
+    done = gpusim("trace", "cuda", kernel, "--launch", launch, "-o", trace)
+    assert "estimated" not in done.output
     check(trace)
 
 
