@@ -1,11 +1,11 @@
-"""Traces of kernels of your own: what `gpusim trace cuda` and `gpusim trace ptx` do."""
+"""Traces of kernels of your own: what `gpusim trace cuda`, `ptx` and `triton` do."""
 
 from __future__ import annotations
 
 import runpy
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gpusim.core.errors import UserError, nearest
 
@@ -31,41 +31,72 @@ def record_kernel(
     Raises:
         UserError: a file cannot be read, or the launches are wrong.
     """
-    from gpusim.cli.progress import block_progress
     from gpusim.ptx.capture import capture
     from gpusim.ptx.kernel_file import load_kernel
-    from gpusim.traces.recorder import record_trace
-    from gpusim.workloads.captured import captured_workload
 
     kernel = load_kernel(file, registers=registers, options=options)
-    function = _function(launch)
+    function = _function(launch, LAUNCH)
     with capture(kernel.plain_name) as captured:
-        try:
-            function(kernel)
-        except UserError:
-            raise
-        except Exception as error:  # a user's own code may do anything
-            raise UserError(f"{launch}: {type(error).__name__}: {error}") from error
-    workload = captured_workload(captured)
-    with block_progress(f"recording {captured.name}") as progress:
-        record_trace(workload, output, 32, progress)
+        _call(launch, function, kernel)
+    _store(captured, output)
     return captured
 
 
-def _function(path: Path) -> Callable[[Any], object]:
-    """The function ``launch`` of a file, which is run."""
+def record_triton(file: str, output: Path, capability: int, execute: bool) -> Capture:
+    """Call a function that launches kernels in Triton, and store what they access.
+
+    Args:
+        file: of Python, perhaps with the function's name behind a colon.
+        output: HDF5 file of the trace.
+        capability: compute capability that kernels are compiled for.
+        execute: whether results are computed.
+
+    Raises:
+        UserError: Triton is not installed, the file cannot be run, or the launches are wrong.
+    """
+    from gpusim.ptx.triton_kernel import capture_triton
+
+    name, _, called = file.partition(".py:")
+    path = Path(f"{name}.py" if called else file)
+    with capture_triton(path.stem, capability, execute) as captured:
+        _call(path, _function(path, called or LAUNCH))
+    _store(captured, output)
+    return captured
+
+
+def _call(path: Path, function: Callable[..., object], *args: object) -> None:
+    """Call a function of a user's file; what goes wrong in it names the file."""
+    try:
+        function(*args)
+    except UserError:
+        raise
+    except Exception as error:  # a user's own code may do anything
+        raise UserError(f"{path}: {type(error).__name__}: {error}") from error
+
+
+def _store(captured: Capture, output: Path) -> None:
+    from gpusim.cli.progress import block_progress
+    from gpusim.traces.recorder import record_trace
+    from gpusim.workloads.captured import captured_workload
+
+    workload = captured_workload(captured)
+    with block_progress(f"recording {captured.name}") as progress:
+        record_trace(workload, output, 32, progress)
+
+
+def _function(path: Path, name: str) -> Callable[..., object]:
+    """A function of a file, which is run."""
     if not path.is_file():
         raise UserError(f"cannot open {path}: there is no such file")
     try:
         names = runpy.run_path(str(path))
     except Exception as error:  # a user's own code may do anything
         raise UserError(f"{path}: {type(error).__name__}: {error}") from error
-    found = names.get(LAUNCH)
+    found = names.get(name)
     if not callable(found):
         own = [name for name, value in names.items() if callable(value)]
         raise UserError(
-            f"{path} defines no function {LAUNCH}(kernel){nearest(LAUNCH, own)}: it gets the "
-            "kernel and calls kernel.launch(grid, block, ...)"
+            f"{path} defines no function {name}{nearest(name, own)}; see docs/kernels.md"
         )
-    function: Callable[[Any], object] = found
+    function: Callable[..., object] = found
     return function

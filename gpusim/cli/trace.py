@@ -109,6 +109,27 @@ def ptx(
     _record_kernel(kernel, (".ptx",), launch, output, registers, ())
 
 
+@app.command()
+def triton(
+    file: Annotated[
+        str,
+        typer.Argument(help="Python file that launches kernels in Triton, FILE.py:FUNCTION; runs."),
+    ],
+    output: Output,
+    capability: Annotated[
+        int, typer.Option(help="Compute capability that kernels are compiled for.")
+    ] = 80,
+    execute: Annotated[
+        bool, typer.Option(help="Compute results, not only what addresses depend on.")
+    ] = True,
+) -> None:
+    """Run a function that launches kernels in Triton (no GPU), and keep what their warps do."""
+    from gpusim.cli.kernel_trace import record_triton
+
+    record_triton(file, output, capability, execute)
+    print(shown(f"wrote {output}"))
+
+
 def _record_kernel(
     kernel: str,
     suffixes: Sequence[str],

@@ -78,13 +78,22 @@ class LoadedKernel:
                 the line of the source.
         """
         values = bound(self.name, list(self.names), args, kwargs)
-        shape = Shape(_extent("grid", grid), _extent("block", block))
+        shape = Shape(grid_of(grid), _extent("block", block))
         if shape.threads > _MOST_THREADS:
             raise UserError(
                 f"kernel {self.name!r}: {shape.threads} threads of a block; at most {_MOST_THREADS}"
             )
         arguments = dict(zip(self.names, values, strict=True))
         current().launch(self.kernel, shape, arguments, shared, execute)
+
+
+def grid_of(given: Any) -> Dim3:
+    """Thread blocks along x, y and z.
+
+    Raises:
+        UserError: they are no such numbers.
+    """
+    return _extent("grid", given)
 
 
 def _extent(what: str, given: Any) -> Dim3:

@@ -1,6 +1,8 @@
 """`gpusim trace ptx` and `cuda`: a kernel of the user's own, in three commands."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 from typer.testing import CliRunner
@@ -84,7 +86,7 @@ def test_without_nvrtc_the_error_says_how_to_get_it(tmp_path, launch, monkeypatc
         (
             "scale.ptx",
             "def lunch(kernel): pass",
-            "no function launch(kernel); did you mean 'lunch'",
+            "no function launch; did you mean 'lunch'",
         ),
         ("scale.ptx", "1 / 0", "launch.py: ZeroDivisionError"),
         ("scale.ptx", "def launch(kernel): kernel.launch()", "launch.py: TypeError"),
@@ -100,3 +102,33 @@ def test_what_is_wrong_is_told(tmp_path, kernel, text, message):
     done = gpusim("trace", "ptx", DATA / kernel, "--launch", path, "-o", output, code=2)
     assert message in flat(done)
     assert not output.exists()
+
+
+def test_kernels_in_triton(tmp_path):
+    pytest.importorskip("triton")
+    path = tmp_path / "mine.py"
+    path.write_text(
+        """import numpy as np
+import triton
+import triton.language as tl
+
+@triton.jit
+def double(x_ptr, n, BLOCK: tl.constexpr):
+    place = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + place, mask=place < n)
+    tl.store(x_ptr + place, 2 * x, mask=place < n)
+
+def main():
+    x = np.ones(4096, np.float32)
+    double[(8,)](x, 4096, BLOCK=512)
+    assert x.sum() == 8192
+"""
+    )
+    trace = tmp_path / "mine.h5"
+    code = "import sys; from gpusim.cli.main import app; app(sys.argv[1:])"
+    arguments = ("trace", "triton", f"{path}:main", "-o", str(trace))
+    subprocess.run([sys.executable, "-c", code, *arguments], check=True)
+    counts = json.loads(gpusim("trace", "info", trace, "--json").stdout)
+    one = counts["applications"]["mine"]
+    assert one["kernels"] == {"double": 1}
+    assert one["global"]["footprint_bytes"] == 16384
