@@ -142,6 +142,9 @@ cache of the machine asks for that."""
 SECTORS: Final = (1 << COVERED_SHIFT) - 1
 """All sectors that a line can have."""
 
+SECTOR_COUNTS: Final = [mask.bit_count() for mask in range(SECTORS + 1)]
+"""By mask of sectors, how many they are: a method of integers is called by its name."""
+
 BYTES_SHIFT: Final = 2 * COVERED_SHIFT
 """Above these, stores tell the bytes that they write in other sectors, a bit each, if the L2 cache
 keeps byte masks; atomics tell the most lanes that change one word, if the L2 cache takes turns."""

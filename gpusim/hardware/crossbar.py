@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from operator import itemgetter
 from typing import Final
 
 import attr
@@ -18,7 +16,8 @@ from gpusim.core.engine import NEVER, EventLoop, Sink, Sleeper, Waiters, Wake, W
 from gpusim.core.interfaces import Inbound
 from gpusim.core.interleaving import Interleaving
 from gpusim.core.request import Kind, MemoryRequest, VirtualRequest
-from gpusim.core.warp_program import SECTOR_BYTES, SECTORS
+from gpusim.core.unboxed import IntList, position
+from gpusim.core.warp_program import SECTOR_BYTES, SECTOR_COUNTS, SECTORS
 from gpusim.files.units import Hertz
 
 _LOAD: Final = int(Kind.LOAD)
@@ -47,11 +46,24 @@ class Link(Inbound):
         ready: the first cycle in which one can be taken; `NEVER` if none is under way.
     """
 
-    __slots__ = ("_counters", "_free_at", "_receiver", "env", "queue")
+    __slots__ = (
+        "_arrivals",
+        "_counters",
+        "_entrances",
+        "_flits",
+        "_free_at",
+        "_receiver",
+        "env",
+        "queue",
+    )
 
     def __init__(self, env: EventLoop, counters: NetworkCounters) -> None:
         self.env = env
-        self.queue: list[tuple[int, MemoryRequest, Entrance, int]] = []
+        self.queue: list[MemoryRequest] = []
+        self._arrivals = IntList()
+        self._flits = IntList()
+        self._entrances: list[Entrance] = []
+        """Of each packet in the queue, when it arrives, its flits, and where it came in."""
         self.ready = NEVER
         self._counters = counters
         self._free_at = 0
@@ -64,37 +76,43 @@ class Link(Inbound):
     def put(self, arrival: int, request: MemoryRequest, entrance: Entrance, flits: int) -> None:
         """Let a packet arrive in cycle `arrival`."""
         queue = self.queue
-        packet = (arrival, request, entrance, flits)
-        if queue:
-            if queue[-1][0] <= arrival:
-                queue.append(packet)
-                return  # the receiver knows of those before it
-            insort(queue, packet, key=itemgetter(0))
-            if queue[0][1] is not request:
+        arrivals = self._arrivals
+        if queue and arrivals[-1] > arrival:
+            place = position(arrivals, arrival + 1, 0)
+            queue.insert(place, request)
+            arrivals.insert(place, arrival)
+            self._flits.insert(place, flits)
+            self._entrances.insert(place, entrance)
+            if place:
                 return
         else:
-            queue.append(packet)
+            queue.append(request)
+            arrivals.append(arrival)
+            self._flits.append(flits)
+            self._entrances.append(entrance)
+            if len(queue) > 1:
+                return  # the receiver knows of those before it
         self.ready = max(arrival, self._free_at)
         receiver = self._receiver
         if receiver is not None and arrival < receiver.due:
             receiver.at(arrival)
 
     def arrived(self) -> int:
-        return self.queue[0][0] if self.queue else NEVER
+        return self._arrivals[0] if self.queue else NEVER
 
     def head(self) -> MemoryRequest:
         """The packet that is next, left in place."""
-        return self.queue[0][1]
+        return self.queue[0]
 
     def take(self) -> MemoryRequest:
         """Take out the next packet, which is `ready`."""
         queue = self.queue
         now = self.env._now
-        arrival, request, entrance, flits = queue[0]
-        del queue[0]
-        self._free_at = now + flits
-        self.ready = max(queue[0][0], now + flits) if queue else NEVER
-        self._counters.queue_cycles += now - arrival
+        request, entrance = queue[0], self._entrances[0]
+        del queue[0], self._entrances[0]
+        self._counters.queue_cycles += now - self._arrivals.pop(0)
+        self._free_at = free_at = now + self._flits.pop(0)
+        self.ready = max(self._arrivals[0], free_at) if queue else NEVER
         entrance.inside -= 1
         if entrance.blocked.waiting:
             for sender in entrance.blocked.waiting:
@@ -306,13 +324,13 @@ def request_bytes(request: MemoryRequest) -> int:
     """Bytes of a packet towards the L2 cache."""
     if request.kind == _LOAD or request.kind == _WALK:
         return _HEADER_BYTES
-    return SECTOR_BYTES * (request.sectors & SECTORS).bit_count()
+    return SECTOR_BYTES * SECTOR_COUNTS[request.sectors & SECTORS]
 
 
 def reply_bytes(request: MemoryRequest) -> int:
     """Bytes of a packet back to an SM."""
     if request.kind == _LOAD or request.kind == _ATOMIC:
-        return SECTOR_BYTES * (request.sectors & SECTORS).bit_count()
+        return SECTOR_BYTES * SECTOR_COUNTS[request.sectors & SECTORS]
     return _HEADER_BYTES
 
 

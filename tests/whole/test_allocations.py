@@ -16,9 +16,9 @@ pytestmark = [
 ]
 
 MOST = {
-    "hit-heavy": (100, 10.5, 3.9),
-    "tlb-miss-heavy": (30, 25.6, 5.3),
-    "dram-heavy": (15, 52.2, 24.3),
+    "hit-heavy": (100, 9.6, 3.9),
+    "tlb-miss-heavy": (30, 25.1, 4.4),
+    "dram-heavy": (15, 49.8, 21.4),
 }
 """By case: iterations, and the most allocations and boxed integers of a transaction."""
 

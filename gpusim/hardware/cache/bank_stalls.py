@@ -53,20 +53,20 @@ class BankStalls:
 
         The last state stays what it is: its pieces are marked as such of one.
         """
+        state, noted = trail[-2] & ~CONTINUES, trail[-1]
         for since, end, cause in self.intervals:
             if end <= start:
                 continue
             begin = max(since, start)
-            state = trail[-2] & ~CONTINUES
             marked = blamed(state, cause)
-            adjoins = trail[-1] == begin
-            if adjoins and len(trail) > 2 and trail[-4] & ~CONTINUES == marked:
-                trail[-1] = end
-                continue
-            if adjoins:
-                trail[-2] = marked | trail[-2] & CONTINUES
-            else:
+            if noted != begin:
                 trail.append(marked | CONTINUES)
                 trail.append(begin)
+            elif len(trail) > 2 and trail[-4] & ~CONTINUES == marked:
+                trail[-1] = noted = end
+                continue
+            else:
+                trail[-2] = marked | trail[-2] & CONTINUES
             trail.append(state | CONTINUES)
             trail.append(end)
+            noted = end

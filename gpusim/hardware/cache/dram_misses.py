@@ -19,7 +19,7 @@ from gpusim.core.mshr import FULL
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.states import State
 from gpusim.core.unboxed import pair
-from gpusim.core.warp_program import SECTORS
+from gpusim.core.warp_program import SECTOR_COUNTS, SECTORS
 from gpusim.hardware.cache.array import DIRTY, DIRTY_SHIFT
 from gpusim.hardware.cache.fetches import Fetches
 from gpusim.hardware.cache.homes import Homes
@@ -151,7 +151,7 @@ class DramMisses(MissPath):
         self._fetches.begin(line, sectors, bringer)
         back = self.homes.back(way)
         if back is bank.fills:
-            self.sectors[request.app].sectors_fetched += sectors.bit_count()
+            self.sectors[request.app].sectors_fetched += SECTOR_COUNTS[sectors]
         bringer.path.append(back)
         way.send(bringer, bank.latency)
 
@@ -202,7 +202,7 @@ class DramMisses(MissPath):
         bank = self.bank
         dirty = bank.lines.dirty(written)
         bank.counters[app].writebacks += 1
-        self.sectors[app].sectors_written_back += (dirty & SECTORS).bit_count()
+        self.sectors[app].sectors_written_back += SECTOR_COUNTS[dirty & SECTORS]
         trail = pair(_L2, bank.env._now)
         address = written[0] << bank.lines.shift
         self.unsent.append(

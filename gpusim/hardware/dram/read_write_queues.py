@@ -7,6 +7,7 @@ from math import ceil
 from gpusim.config.dram import DramConfig
 from gpusim.core.registry import Slot, find_policy
 from gpusim.core.request import MemoryRequest
+from gpusim.core.unboxed import IntDict
 from gpusim.hardware.dram.queue import DramQueue, FrFcfs
 from gpusim.hardware.dram.waiting import Waiting
 
@@ -42,7 +43,7 @@ class ReadWriteQueues:
         self.draining = False
         self._high = int(config.drain_high * config.write_queue) + 1
         self._low = ceil(config.drain_low * config.write_queue) - 1
-        self._written: dict[int, int] = {}
+        self._written: IntDict[int] = IntDict()
         """How many writes of a place wait."""
 
     def add(self, waiting: Waiting, now: int) -> bool:

@@ -10,9 +10,9 @@ from mypy_extensions import mypyc_attr
 
 from gpusim.core.engine import Port
 from gpusim.core.mapping import ASID_SHIFT
-from gpusim.core.request import Access, MemoryRequest, Requester, Traveller
+from gpusim.core.request import Access, MemoryRequest, Pieces, Requester, Trailed, Traveller
 from gpusim.core.states import State
-from gpusim.core.unboxed import IntDict, first_key, pair
+from gpusim.core.unboxed import IntDict, first_key
 from gpusim.core.warp_program import (
     NOTHING_ASKED,
     Asked,
@@ -287,6 +287,28 @@ class Warp(Schedulable):
         return True
 
 
+class Hit(Trailed):
+    """A transaction that hit the L1 cache, for its trail.
+
+    Args:
+        history: of the unit in whose queue it was.
+        hit_at: cycle in which it hit; from then on it was in the cache.
+    """
+
+    __slots__ = ("_history", "_hit_at")
+
+    def __init__(self, history: History, hit_at: int) -> None:
+        self._history = history
+        self._hit_at = hit_at
+
+    def cut(self, start: int, end: int, pieces: Pieces) -> None:
+        hit_at = max(self._hit_at, start)
+        if hit_at < end:
+            pieces.add(_CACHE, hit_at, end)
+            end = hit_at
+        self._history.cut(start, end, pieces)
+
+
 @mypyc_attr(allow_interpreted_subclasses=True)
 class WarpAccess(Access):
     """One memory instruction of a warp: its transactions, of which the last answered one counts.
@@ -365,16 +387,9 @@ class WarpAccess(Access):
         count = self.end - self.first
         return self.next - self.first < (now - self.began + 1) * count // self.passes
 
-    def finished_by(self, history: History) -> Traveller:
+    def finished_by(self, history: History) -> Trailed:
         """The transaction that finished last, for its trail; `history` is the unit's."""
-        if self.cause is not None:
-            return self.cause
-        trail = pair(-1, self.issued)
-        trail.append(_CACHE)
-        trail.append(self.hit_at)
-        hit = Traveller(self.app, self.asid, 0, 0, trail)
-        hit.origin = history
-        return hit
+        return Hit(history, self.hit_at) if self.cause is None else self.cause
 
     def answered(self, request: MemoryRequest) -> None:
         """A transaction that went out is answered in this cycle."""
