@@ -21,6 +21,8 @@ from gpusim.core.errors import UserError, nearest
 PAPERS = {
     "mask": "MASK",
     "star": "STAR",
+    "orchestrated": "ORCH",
+    "compression": "COMP",
 }
 """By the name of the table: what pages call the paper."""
 
