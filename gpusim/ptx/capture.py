@@ -316,13 +316,14 @@ _captures: list[Capture] = []
 
 
 @contextmanager
-def capture(name: str = "captured") -> Iterator[Capture]:
+def capture(name: str = "captured", again: Capture | None = None) -> Iterator[Capture]:
     """Inside, launches are kept: ``gpusim.simulate(model, captured)`` runs them on a machine.
 
     Args:
         name: of the program, for results.
+        again: a capture that goes on; None: a new one.
     """
-    made = Capture(name)
+    made = again or Capture(name)
     _captures.append(made)
     try:
         yield made

@@ -1,0 +1,105 @@
+"""Kernels in CUDA access what programs that were written by hand access, launch by launch."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import gpusim
+from gpusim.core.warp_program import MEMORY_OPS, Op
+from gpusim.ptx.capture import Capture
+from tests.ptx.tracing import calls, load
+
+
+class Launched:
+    """A program of gpusim's, and the same arrays for kernels, at the same addresses."""
+
+    def __init__(self, name, **parameters):
+        self.spec = gpusim.load_workload(name, "smoke", 0, parameters).applications[0]
+        self.program = self.spec.start()
+        self.arrays = [array.data.copy() for array in self.program.memory.arrays]
+        self.captured = Capture()
+        for array, mine in zip(self.program.memory.arrays, self.arrays, strict=True):
+            assert self.captured.address(array.name, mine) == array.base
+
+    def launch(self, kernel, grid, block, *args):
+        """Launch a kernel on some of the arrays, by their numbers, and on numbers."""
+        given = [self.arrays[one[0]] if isinstance(one, tuple) else one for one in args]
+        with gpusim.capture(again=self.captured):
+            load(f"programs:{kernel}").launch(grid, block, *given)
+
+
+def counted(launch):
+    """For each block and warp, its accesses; barriers; and all instructions."""
+    found, instructions = [], 0
+    for block in range(launch.blocks):
+        warps = [Counter() for _ in range(-(-launch.threads_per_block // 32))]
+        for chunk in launch.run_block(block, 32):
+            row = 0
+            for kind, arg, active in zip(chunk.kind, chunk.arg, chunk.active, strict=True):
+                for warp in np.flatnonzero(active):
+                    if kind in MEMORY_OPS:
+                        warps[warp][Op(kind).name, tuple(chunk.address[row, warp].tolist())] += 1
+                    elif kind == Op.BARRIER:
+                        warps[warp]["barrier"] += 1
+                    elif kind == Op.SHARED:
+                        warps[warp]["shared", int(arg)] += 1
+                    elif kind == Op.COMPUTE:
+                        instructions += int(arg)
+                row += kind in MEMORY_OPS
+        found.append(warps)
+        instructions += sum(sum(warp.values()) for warp in warps)
+    return found, instructions
+
+
+def compare(launched, expected):
+    """Accesses of all launches are the same; returns instructions of both."""
+    mine = launched.captured.application().launches()
+    theirs = launched.spec.start()
+    counts = []
+    for own, hand in zip(mine, theirs.launches(), strict=True):
+        (a, own_count), (b, hand_count) = counted(own), counted(hand)
+        assert a == b
+        counts.append((own_count, hand_count))
+    assert len(counts) == expected
+    return counts
+
+
+def test_products_of_a_matrix():
+    n = 96
+    launched = Launched("atax", n=n, iterations=n)
+    launched.launch("row_sums", 1, 256, (0,), (1,), (3,), n)
+    launched.launch("column_sums", 1, 256, (0,), (3,), (2,), n)
+    for own, hand in compare(launched, 2):
+        assert 0.5 < own / hand < 2
+
+
+def test_a_search_by_levels():
+    launched = Launched("bfs", **{"graph.vertices": 600, "levels": 4})
+    nodes = launched.arrays[0]
+    vertices = nodes.size // 2
+    over = launched.arrays[6]
+    for _ in range(4):
+        over[0] = False
+        grid, block = -(-vertices // 512), 512
+        launched.launch("visit", grid, block, *((k,) for k in range(6)), vertices)
+        launched.launch("advance", grid, block, (2,), (3,), (4,), (6,), vertices)
+        if not over[0]:
+            break
+    compare(launched, len(calls(launched.captured)))
+
+
+@pytest.mark.parametrize("height", [3, 8])
+def test_cheapest_ways_through_a_grid(height):
+    columns, rows = 500, 8
+    launched = Launched("pathfinder", columns=columns, rows=rows, height=height)
+    source, result = 0, 1
+    launches = 0
+    for start in range(0, rows - 1, height):
+        steps = min(height, rows - 1 - start)
+        blocks = -(-columns // (256 - 2 * height))
+        numbers = (steps, height, columns, start)
+        launched.launch("cheapest", blocks, 256, (2,), (source,), (result,), *numbers)
+        source, result = result, source
+        launches += 1
+    compare(launched, launches)
