@@ -7,6 +7,7 @@ import pytest
 
 import gpusim
 from gpusim.core.warp_program import MEMORY_OPS, Op
+from gpusim.programs.rodinia.hotspot import Heat
 from gpusim.ptx.capture import Capture
 from tests.ptx.tracing import calls, load
 
@@ -62,6 +63,8 @@ def compare(launched, expected):
         assert a == b
         counts.append((own_count, hand_count))
     assert len(counts) == expected
+    for array, mine_ in zip(theirs.memory.arrays, launched.arrays, strict=True):
+        assert np.allclose(mine_, array.data, rtol=1e-5), array.name
     return counts
 
 
@@ -103,3 +106,18 @@ def test_cheapest_ways_through_a_grid(height):
         source, result = result, source
         launches += 1
     compare(launched, launches)
+
+
+def test_temperatures_of_a_chip():
+    n, height = 40, 2
+    launched = Launched("hotspot", n=n, height=height, iterations=3)
+    heat = Heat.of_grid(n)
+    source, result = 0, 1
+    for steps in (2, 1):
+        side = -(-n // (16 - 2 * height))
+        numbers = (steps, height, n, heat.gain, heat.lateral, heat.vertical)
+        launched.launch(
+            "temperatures", (side, side), (16, 16), (2,), (source,), (result,), *numbers
+        )
+        source, result = result, source
+    compare(launched, 2)

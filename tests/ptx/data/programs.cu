@@ -66,3 +66,36 @@ extern "C" __global__ void cheapest(const int *wall, const int *source, int *res
   }
   if (computed) result[x] = sum;
 }
+
+#define TILE 16
+
+extern "C" __global__ void temperatures(const float *power, const float *source, float *result,
+                                        int steps, int border, int n, float gain, float lateral,
+                                        float vertical) {
+  __shared__ float now[TILE][TILE], own_power[TILE][TILE], next[TILE][TILE];
+  int tx = threadIdx.x, ty = threadIdx.y;
+  int left = (TILE - 2 * steps) * blockIdx.x - border, top = (TILE - 2 * steps) * blockIdx.y - border;
+  int x = left + tx, y = top + ty;
+  bool inside = x >= 0 && x < n && y >= 0 && y < n, computed = inside;
+  int west = max(tx - 1, max(0, -left)), east = min(tx + 1, max(0, min(TILE, n - left) - 1));
+  int north = max(ty - 1, max(0, -top)), south = min(ty + 1, max(0, min(TILE, n - top) - 1));
+  float warmer = 0;
+  if (inside) {
+    now[ty][tx] = source[n * y + x];
+    own_power[ty][tx] = power[n * y + x];
+  }
+  __syncthreads();
+  for (int step = 0; step < steps; ++step) {
+    computed = inside && tx > step && tx < TILE - 1 - step && ty > step && ty < TILE - 1 - step;
+    if (computed) {
+      float own = now[ty][tx];
+      float flow = (now[south][tx] + now[north][tx] + now[ty][east] + now[ty][west] - 4 * own) * lateral;
+      next[ty][tx] = warmer = own + gain * (own_power[ty][tx] + flow + (80 - own) * vertical);
+    }
+    __syncthreads();
+    if (step == steps - 1) break;
+    if (computed) now[ty][tx] = next[ty][tx];
+    __syncthreads();
+  }
+  if (computed) result[n * y + x] = warmer;
+}
