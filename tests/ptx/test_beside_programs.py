@@ -121,3 +121,26 @@ def test_temperatures_of_a_chip():
         )
         source, result = result, source
     compare(launched, 2)
+
+
+def test_alignment_of_two_sequences():
+    n, penalty = 64, 10
+    launched = Launched("nw", n=n, penalty=penalty)
+    width = n // 16
+    for tiles in range(1, width + 1):
+        launched.launch("grow", tiles, 16, (0,), (1,), n + 1, penalty, 0, tiles - 1)
+    for tiles in range(width - 1, 0, -1):
+        launched.launch("shrink", tiles, 16, (0,), (1,), n + 1, penalty, width - tiles, width - 1)
+    compare(launched, 2 * width - 1)
+
+
+def test_ranks_as_a_product_of_a_sparse_matrix():
+    launched = Launched("pagerank_spmv", **{"graph.vertices": 500, "iterations": 2})
+    n = launched.arrays[3].size
+    row, col, data, ranks, incoming, degrees = ((k,) for k in range(6))
+    launched.launch("begin", -(-n // 64), 64, ranks, incoming, n)
+    launched.launch("weigh", -(-n // 64), 64, row, col, data, degrees, n)
+    for _ in range(2):
+        launched.launch("pull", -(-n // 64), 64, row, col, data, ranks, incoming, n)
+        launched.launch("update", -(-n // 64), 64, ranks, incoming, n)
+    compare(launched, 6)

@@ -99,3 +99,76 @@ extern "C" __global__ void temperatures(const float *power, const float *source,
   }
   if (computed) result[n * y + x] = warmer;
 }
+
+#define SIDE 16
+
+__device__ __forceinline__ void align(const int *reference, int *scores, int pitch, int penalty,
+                                      int left, int bottom, bool corner_first) {
+  __shared__ int best[SIDE + 1][SIDE + 1], match[SIDE][SIDE];
+  int tx = threadIdx.x, bx = blockIdx.x;
+  int corner = SIDE * (pitch * (bottom - bx) + left + bx), inner = corner + pitch + 1 + tx;
+  if (corner_first && tx == 0) best[0][0] = scores[corner];
+  for (int row = 0; row < SIDE; ++row) match[row][tx] = reference[inner + row * pitch];
+  __syncthreads();
+  if (!corner_first && tx == 0) best[0][0] = scores[corner];
+  best[tx + 1][0] = scores[corner + pitch * (tx + 1)];
+  __syncthreads();
+  best[0][tx + 1] = scores[corner + 1 + tx];
+  __syncthreads();
+  for (int step = 0; step < 2 * SIDE - 1; ++step) {
+    int first = max(0, step - (SIDE - 1));
+    if (tx < SIDE - abs(step - (SIDE - 1))) {
+      int x = tx + first + 1, y = step - tx - first + 1;
+      int gap = max(best[y][x - 1], best[y - 1][x]) - penalty;
+      best[y][x] = max(best[y - 1][x - 1] + match[y - 1][x - 1], gap);
+    }
+    __syncthreads();
+  }
+  for (int row = 0; row < SIDE; ++row) scores[inner + row * pitch] = best[row + 1][tx + 1];
+}
+
+extern "C" __global__ void grow(const int *reference, int *scores, int pitch, int penalty, int left,
+                                int bottom) {
+  align(reference, scores, pitch, penalty, left, bottom, true);
+}
+
+extern "C" __global__ void shrink(const int *reference, int *scores, int pitch, int penalty, int left,
+                                  int bottom) {
+  align(reference, scores, pitch, penalty, left, bottom, false);
+}
+
+extern "C" __global__ void begin(float *ranks, float *incoming, int n) {
+  int t = blockIdx.x * blockDim.x + threadIdx.x;
+  if (t < n) {
+    ranks[t] = 1.0f / n;
+    incoming[t] = 0;
+  }
+}
+
+extern "C" __global__ void weigh(const int *row, const int *col, float *data, const int *degrees,
+                                 int n) {
+  int t = blockIdx.x * blockDim.x + threadIdx.x;
+  if (t >= n) return;
+  int end = row[t + 1];
+#pragma unroll 1
+  for (int e = row[t]; e < end; ++e) data[e] = 1.0f / max(degrees[col[e]], 1);
+}
+
+extern "C" __global__ void pull(const int *row, const int *col, const float *data, const float *ranks,
+                                float *incoming, int n) {
+  int t = blockIdx.x * blockDim.x + threadIdx.x;
+  if (t >= n) return;
+  int end = row[t + 1];
+  float sum = 0;
+#pragma unroll 1
+  for (int e = row[t]; e < end; ++e) sum += data[e] * ranks[col[e]];
+  incoming[t] += sum;
+}
+
+extern "C" __global__ void update(float *ranks, float *incoming, int n) {
+  int t = blockIdx.x * blockDim.x + threadIdx.x;
+  if (t < n) {
+    ranks[t] = 0.15 / n + 0.85 * incoming[t];
+    incoming[t] = 0;
+  }
+}
