@@ -23,6 +23,7 @@ PAPERS = {
     "star": "STAR",
     "orchestrated": "ORCH",
     "compression": "COMP",
+    "virtual-caching": "VC",
 }
 """By the name of the table: what pages call the paper."""
 
