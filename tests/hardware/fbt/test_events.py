@@ -65,6 +65,38 @@ def test_storms_of_shootdowns_and_synonyms_in_mid_run(variant: str, tmp_path: Pa
     assert result.provenance.overrides == (f"events={file}",)
 
 
+def test_what_is_not_cached_is_filtered(tmp_path: Path) -> None:
+    """VC §4.1: probes by the backward table, shootdowns by the forward table."""
+    pages = [f"{name}+0" for name in NAMES]
+    file = write(
+        tmp_path / "filtered.jsonl",
+        *(
+            {"at": cycle, "address": page, **event}
+            for cycle in (1, 4000)
+            for page in pages
+            for event in ({"event": "probe"}, {"event": "protect", "permission": "read-write"})
+        ),
+    )
+    result = run("apu-hsa", "kmeans", "vc", events=file)
+    for what in ("probes", "shootdowns"):
+        assert total(result, "fbt", what) == 2 * len(pages)
+        filtered = total(result, "fbt", f"{what}_filtered")
+        assert len(pages) <= filtered < 2 * len(pages), "before the first access all are"
+
+
+def test_a_store_that_its_page_forbids_is_counted(tmp_path: Path) -> None:
+    forbid = [
+        {"at": 1, "event": "protect", "address": f"{name}+0", "permission": "read"}
+        for name in NAMES
+    ]
+    calm, forbidden = (
+        run("apu-hsa", "kmeans", "vc", events=write(tmp_path / f"{len(events)}.jsonl", *events))
+        for events in ([{"at": 1, "event": "probe", "address": f"{NAMES[0]}+0"}], forbid)
+    )
+    assert total(calm, "l2", "permission_faults") == 0
+    assert total(forbidden, "l2", "permission_faults") > 0
+
+
 def test_events_after_the_end_do_not_happen(tmp_path: Path) -> None:
     file = write(tmp_path / "late.jsonl", {"at": 10**9, "event": "shootdown"})
     calm, late = run("apu-hsa", "kmeans", "vc"), run("apu-hsa", "kmeans", "vc", events=file)
