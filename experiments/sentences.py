@@ -126,10 +126,10 @@ def text(tables: dict[str, list[Sentence]]) -> str:
 def main() -> None:
     """Print or write the part of the page."""
     parser = argparse.ArgumentParser(description="Sentences of the papers, and their code.")
-    parser.add_argument("--tables", type=Path, default=FOLDER, help="folder of the tables")
+    parser.add_argument("--tables", type=Path, help=f"folder of the tables ({FOLDER})")
     parser.add_argument("--doc", type=Path, help="page whose part is replaced")
     arguments = parser.parse_args()
-    found = {paper: read(arguments.tables, paper) for paper in PAPERS}
+    found = {paper: read(arguments.tables or FOLDER, paper) for paper in PAPERS}
     tell(arguments.doc, "sentences", text(found))
 
 

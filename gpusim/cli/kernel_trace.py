@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import runpy
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpusim.core.errors import UserError, nearest
+from gpusim.core.user_code import run_file
 
 if TYPE_CHECKING:
     from gpusim.ptx.capture import Capture
@@ -86,12 +86,7 @@ def _store(captured: Capture, output: Path) -> None:
 
 def _function(path: Path, name: str) -> Callable[..., object]:
     """A function of a file, which is run."""
-    if not path.is_file():
-        raise UserError(f"cannot open {path}: there is no such file")
-    try:
-        names = runpy.run_path(str(path))
-    except Exception as error:  # a user's own code may do anything
-        raise UserError(f"{path}: {type(error).__name__}: {error}") from error
+    names = run_file(path)
     found = names.get(name)
     if not callable(found):
         own = [name for name, value in names.items() if callable(value)]

@@ -12,6 +12,7 @@ import importlib
 import json
 import os
 import re
+import runpy
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -105,6 +106,20 @@ def load_own(name: str, what: str) -> Any:
         raise UserError(
             f"cannot load the {what} {name!r}: {type(error).__name__}: {error}"
         ) from error
+
+
+def run_file(path: Path) -> dict[str, Any]:
+    """The names that a Python file defines, which the user gives to a command to be run.
+
+    Raises:
+        UserError: there is no such file, or it fails or ends the process.
+    """
+    if not path.is_file():
+        raise UserError(f"cannot open {path}: there is no such file")
+    try:
+        return runpy.run_path(str(path))
+    except (Exception, SystemExit) as error:  # a user's own code may do anything
+        raise UserError(f"{path}: {type(error).__name__}: {error}") from error
 
 
 # -- folders that the user has marked --------------------------------------------------------------

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-import importlib.util
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from attrs import frozen
@@ -77,7 +77,7 @@ def is_installed() -> bool:
 def _path() -> Path | None:
     for package in _PACKAGES:
         try:
-            found = importlib.util.find_spec(package)
+            found = find_spec(package)
         except ModuleNotFoundError:
             continue
         for folder in (found.submodule_search_locations or ()) if found else ():
