@@ -58,7 +58,9 @@ def packed(kernel: str, name: str, parameter: Variable, value: Any) -> bytes:
         raise _wrong(kernel, name, f"{value!r}; it is a structure of {size} bytes: give bytes")
     if isinstance(value, np.generic) and value.dtype.itemsize == size and value.dtype.kind != "b":
         return value.tobytes()
-    dtype = DTYPES[parameter.type]
+    dtype = DTYPES.get(parameter.type)
+    if dtype is None:
+        raise _wrong(kernel, name, f"parameters of type .{parameter.type} are not supported")
     try:
         return _number(parameter.type, dtype, value)
     except (TypeError, ValueError, OverflowError, struct.error) as error:

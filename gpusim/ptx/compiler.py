@@ -25,6 +25,9 @@ from gpusim.ptx.values import UnsupportedError, Value
 from gpusim.ptx.warp_steps import WARP_LEVEL, warp_steps
 from gpusim.ptx.windows import SPACES, spaces_of
 
+_MISSHAPEN = (AttributeError, LookupError, StopIteration, TypeError, ValueError)
+"""What comes of operands or modifiers that an instruction cannot have."""
+
 _ACCESSES: dict[str, Callable[[Operands, Instruction, bool], list[Step]]] = {
     "ld": load_steps,
     "ldu": load_steps,
@@ -78,6 +81,8 @@ class Compiler:
 
     def _block(self, block: Block) -> CodeBlock:
         made = CodeBlock(targets=block.targets, falls=block.falls, last=block.last)
+        if block.instructions:
+            made.lines = (block.instructions[0].line, block.instructions[-1].line)
         segment = Segment(self._operands.numbers)
         waited: set[str] = set()
         for one in block.instructions:
@@ -128,6 +133,11 @@ class Compiler:
             return self._made(one)
         except UnsupportedError as error:
             raise self._module.at(one, f"{error}, but {self._why}") from error
+
+        except _MISSHAPEN as error:
+            raise self._module.at(
+                one, f"it has not the form of this instruction: {error}"
+            ) from error
 
     def _made(self, one: Instruction) -> tuple[list[Step], list[Step]]:
         opcode, needed = one.opcode, one in self._chosen

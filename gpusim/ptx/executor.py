@@ -134,8 +134,8 @@ class Executor:
             self._leave(block, place, frame)
         except AccessError as error:
             raise self._wrong_access(error) from error
-        except UnsupportedError as error:
-            raise UserError(f"{self._module.path}: {error}") from error
+        except (UnsupportedError, LookupError, TypeError, ValueError) as error:
+            raise self._failed(place, error) from error
 
     def _keep(self, block: CodeBlock, frame: Frame) -> None:
         """What other blocks read of it."""
@@ -333,10 +333,15 @@ class Executor:
 
     def _endless(self, place: int) -> UserError:
         block = self._code.blocks[place]
-        line = block.last.line if block.last else 0
         return self._module.error(
-            line, f"a loop ends after {_MOST_TURNS} rounds for no thread: it waits in vain"
+            block.lines[0],
+            f"a loop ends after {_MOST_TURNS} rounds for no thread: it waits in vain",
         )
+
+    def _failed(self, place: int, error: Exception) -> UserError:
+        """Operands of types that cannot be, or a form of an instruction that is not computed."""
+        lines = self._code.blocks[place].lines
+        return self._module.error(lines[0], f"up to line {lines[1]}, not executed: {error}")
 
     def _wrong_access(self, error: AccessError) -> UserError:
         if error.instruction is None:

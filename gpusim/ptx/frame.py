@@ -67,6 +67,7 @@ class CodeBlock:
         steps: in order; `quiet` without those that only record.
         reads: registers that it takes over from other blocks.
         writes: registers that it leaves to others.
+        lines: of its first and last instruction, in the PTX.
         last: what ends it; None: it goes on to the next.
         condition: reads whether the branch is taken; None: always.
         target: reads which of `targets` is taken, of a table of branches.
@@ -77,6 +78,7 @@ class CodeBlock:
     quiet: list[Step] = field(factory=list)
     reads: list[int] = field(factory=list)
     writes: list[int] = field(factory=list)
+    lines: tuple[int, int] = (0, 0)
     last: Instruction | None = None
     condition: Reader | None = None
     target: Reader | None = None

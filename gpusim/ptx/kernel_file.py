@@ -130,11 +130,12 @@ def load_kernel(
     """
     path, _, named = str(file).rpartition(":") if ":" in Path(file).name else (str(file), "", "")
     made, source = _compiled(Path(path), architecture, options)
-    module = parse(made.ptx, path if not source else f"PTX of {path}")
-    function = _find(module, path, name or named)
-    registers = registers or registers_of(made.cubin, function.name)
-    kernel = made_kernel(module, function.name, made.ptx, registers)
-    return LoadedKernel(kernel, _argument_names(function, source))
+    with untrusted(path):
+        module = parse(made.ptx, path if not source else f"PTX of {path}")
+        function = _find(module, path, name or named)
+        registers = registers or registers_of(made.cubin, function.name)
+        kernel = made_kernel(module, function.name, made.ptx, registers)
+        return LoadedKernel(kernel, _argument_names(function, source))
 
 
 def _compiled(path: Path, architecture: str, options: Sequence[str]) -> tuple[Compiled, str]:

@@ -171,6 +171,9 @@ class _Parser:
         function.results = results
         if self._is("("):
             function.parameters = self._parameters()
+            names = [one.name for one in function.parameters]
+            if len({*names}) < len(names):
+                raise self._module.error(line, f"two parameters of {function.name!r} have one name")
         while self._now.kind == "dot":
             limit = self._next().text[1:]
             numbers: list[int] = []

@@ -1,11 +1,14 @@
 """Launches as the machine asks for them."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
 import gpusim
 from gpusim.core.errors import UserError
 from gpusim.core.warp_program import Asked, Op, Unit
+from gpusim.ptx.executor import Executor
 from gpusim.ptx.flow import blocks_of
 from gpusim.ptx.parser import parse
 from gpusim.ptx.pressure import estimated_registers
@@ -159,3 +162,35 @@ ret;
         kernel.launch(1, 32, np.zeros(4), execute=False)
     ops = [op for op, _, _ in operations(captured)[0][0][0]]
     assert ops == [Op.LOAD, Op.WAIT, Op.COMPUTE, Op.STORE]
+
+
+def test_of_a_product_of_matrices_a_third_is_executed_at_most(monkeypatch):
+    turns = Counter()
+    turn = Executor._turn
+
+    def counted(self, place):
+        turns[place] += 1
+        turn(self, place)
+
+    monkeypatch.setattr(Executor, "_turn", counted)
+    (launch,) = matmul(256).application().launches()
+    for _ in launch.run_block(0, 32):
+        pass
+    flow, chosen = launch.kernel.flow, launch.kernel.slice().executed
+    every = sum(count * len(flow[place].instructions) for place, count in turns.items())
+    executed = sum(
+        count * sum(one in chosen for one in flow[place].instructions)
+        for place, count in turns.items()
+    )
+    assert 3 * executed <= every
+
+
+def test_a_run_may_skip_launches_and_be_sampled():
+    x, y = np.ones(8192, np.float32), np.zeros(8192, np.float32)
+    kernel = load("scale")
+    with gpusim.capture() as captured:
+        for _ in range(3):
+            kernel.launch(32, 256, x, y, 2.0, 8192)
+    whole = gpusim.simulate("tiny", captured)
+    rest = gpusim.simulate("tiny", captured, skip=gpusim.Launches(2))
+    assert 0 < rest.summary["cycles"] < whole.summary["cycles"]
