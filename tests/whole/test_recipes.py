@@ -56,15 +56,11 @@ def test_every_recipe_runs_on_a_small_machine(recipe: str) -> None:
 
 
 @pytest.mark.long
-def test_refusals_are_those_of_the_table_and_others_run() -> None:
-    """Each recipe on a sixth of the models that take it, each on another sixth than the last."""
+def test_refusals_are_those_of_the_table() -> None:
+    """That all others run is a test of every recipe on every model."""
     loaded = {pair: load(pair[1], pair[0]) for pair in PAIRS}
     refused = {pair: one for pair, one in loaded.items() if isinstance(one, Outcome)}
     assert table(dict.fromkeys(PAIRS, RUNS_THERE) | refused) == TOLD, REWRITE
-    for number, recipe in enumerate(recipe_names()):
-        takers = [model for name, model in PAIRS if name == recipe and (name, model) not in refused]
-        for model in takers[number % 6 % len(takers) :: 6]:
-            assert run(model, recipe) == RUNS_THERE, (recipe, model)
 
 
 @pytest.mark.parametrize("model", data_names("models"))
