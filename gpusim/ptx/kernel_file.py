@@ -144,7 +144,8 @@ def _compiled(path: Path, architecture: str, options: Sequence[str]) -> tuple[Co
     if path.suffix == ".ptx":
         return Compiled(text, b""), ""
     if path.suffix in {".cu", ".cuh", ".cpp", ".cc"}:
-        return compiled(text, path.name, architecture, options), text
+        own = f"--include-path={path.parent}"
+        return compiled(text, path.name, architecture, [own, *options]), text
     raise UserError(f"{path}: kernels are read from .cu (CUDA C++) and .ptx files")
 
 

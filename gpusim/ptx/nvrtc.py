@@ -58,6 +58,7 @@ def compiled(
     )
     try:
         given = [f"--gpu-architecture={architecture}", "-lineinfo", "-default-device", *options]
+        given += [f"--include-path={folder}" for folder in headers()]
         array = (ctypes.c_char_p * len(given))(*(one.encode() for one in given))
         failed = library.nvrtcCompileProgram(program, len(given), array)
         if failed:
@@ -86,6 +87,15 @@ def _path() -> Path | None:
                     if "builtins" not in path.name:
                         return path
     return None
+
+
+def headers() -> list[Path]:
+    """Folders of CUDA's headers, where wheels have brought them."""
+    library = _path()
+    if library is None:
+        return []
+    folder = library.parent.parent / "include"
+    return [one for one in (folder, folder / "cccl") if one.is_dir()]
 
 
 def _library() -> ctypes.CDLL:
