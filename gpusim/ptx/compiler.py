@@ -20,6 +20,7 @@ from gpusim.ptx.operations import Operation, operations
 from gpusim.ptx.segments import Segment
 from gpusim.ptx.slices import Slice
 from gpusim.ptx.syntax import Instruction, Operand, Vector
+from gpusim.ptx.tensor_steps import product_steps
 from gpusim.ptx.uses import CARRY, read, results_of, written
 from gpusim.ptx.values import UnsupportedError, Value
 from gpusim.ptx.warp_steps import WARP_LEVEL, warp_steps
@@ -150,12 +151,18 @@ class Compiler:
             return [], []
         if opcode in WARP_LEVEL:
             return warp_steps(self._operands, one), []
-        if opcode in {"cvta", "isspacep", "createpolicy"}:
-            return [self._space(one)], []
-        make = operations().get(opcode)
+        if opcode == "mma":
+            return product_steps(self._operands, one), []
+        return [self._computing(one)], []
+
+    def _computing(self, one: Instruction) -> Step:
+        """Of an instruction whose result each thread makes alone."""
+        if one.opcode in {"cvta", "isspacep", "createpolicy"}:
+            return self._space(one)
+        make = operations().get(one.opcode)
         if make is None:
             raise UnsupportedError("its result is not computed")
-        return [self._arithmetic(one, make(one))], []
+        return self._arithmetic(one, make(one))
 
     def _accesses(self, one: Instruction, needed: bool) -> list[Step] | None:
         """The steps of an instruction that accesses memory; None: it does not."""
