@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import signal
 import sys
@@ -13,6 +12,7 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
+from gpusim.cli.standard_streams import open_standard_streams
 from gpusim.core.errors import SimulatorError, UserError
 from gpusim.core.import_path import SAFE_PATH, leave_out_current_folder
 from gpusim.core.terminal_text import shown
@@ -156,9 +156,8 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:
 
 def main() -> None:
     """Entry point of the `gpusim` script."""
+    open_standard_streams()
     leave_out_current_folder()
     os.environ.update(SAFE_PATH)
     signal.signal(signal.SIGINT, _interrupt)
-    if isinstance(sys.stdout, io.TextIOWrapper):  # names of files need not be text
-        sys.stdout.reconfigure(errors="backslashreplace")
     app(prog_name="gpusim")

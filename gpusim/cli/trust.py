@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from gpusim.core.terminal_text import shown
-from gpusim.core.user_code import mark_trusted, trusted_folders
+from gpusim.core.user_code import trusted_folders
+from gpusim.files.trusted_folders import mark_trusted
 
 
 def trust(

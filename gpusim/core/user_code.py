@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from gpusim.core.errors import UserError
-from gpusim.core.untrusted import is_folder, small_text
+from gpusim.core.untrusted import small_text
 
 _NAME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
@@ -131,7 +131,7 @@ def trusted_folders() -> list[Path]:
     Raises:
         UserError: the list of them is damaged.
     """
-    path = _list_file()
+    path = list_of_trusted()
     try:
         listed = json.loads(small_text(path))
     except FileNotFoundError:
@@ -143,32 +143,13 @@ def trusted_folders() -> list[Path]:
     return [Path(one) for one in listed]
 
 
-def mark_trusted(folder: Path, trusted: bool = True) -> None:
-    """Let the files in a folder, and in those inside it, name code; or no longer.
-
-    Raises:
-        UserError: there is no such folder, or the list cannot be written.
-    """
-    folder = Path(os.path.realpath(folder))
-    if trusted and not is_folder(folder):
-        raise UserError(f"there is no folder {folder}")
-    others = [one for one in trusted_folders() if one != folder]
-    path = _list_file()
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        names = sorted(map(str, [*others, folder] if trusted else others))
-        path.write_text(json.dumps(names, indent=1) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror}") from error
-
-
 def is_trusted(file: Path) -> bool:
     """Whether a file lies in a folder that the user has marked; links are followed."""
     real = Path(os.path.realpath(file))
     return any(real.is_relative_to(folder) for folder in trusted_folders())
 
 
-def _list_file() -> Path:
+def list_of_trusted() -> Path:
     """Where the list is kept: with the user's settings, not in a folder that others may write."""
     base = os.environ.get("XDG_CONFIG_HOME") or os.environ.get("APPDATA")
     return (Path(base) if base else Path.home() / ".config") / "gpusim" / "trusted.json"

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+import gpusim
+from tests import ROOT
 
 SLOW = {"matplotlib", "pandas", "pyarrow", "scipy", "xarray"}
 """Packages that take a tenth of a second and more to import."""
@@ -55,3 +60,26 @@ def test_a_public_name_is_imported_when_it_is_asked_for() -> None:
         "assert private == ['__version__']"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("closed", [">&-", "<&- >&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_streams_that_are_closed(tmp_path: Path, closed: str) -> None:
+    """What is printed goes nowhere; the result is written, and the exit code says so."""
+    line = f'"{sys.executable}" -m gpusim {" ".join(RUN)} -o run.h5 {closed}'
+    done = in_a_shell(line, tmp_path)
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
+    with gpusim.open_result(tmp_path / "run.h5") as result:
+        assert result.summary["cycles"] > 0
+
+
+def test_errors_keep_their_code_where_streams_are_closed(tmp_path: Path) -> None:
+    line = f'"{sys.executable}" -m gpusim run tiny no-such-workload >&- 2>&-'
+    assert in_a_shell(line, tmp_path).returncode == 2
+
+
+def in_a_shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    words = ["sh", "-c", line]
+    return subprocess.run(
+        words, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True, check=False
+    )

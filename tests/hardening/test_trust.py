@@ -1,5 +1,7 @@
 """Code that files name runs where the user says so, only."""
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -8,6 +10,7 @@ import pytest
 import gpusim
 from gpusim.core.errors import UserError
 from gpusim.core.user_code import Imports, importing, load_own, trusted_folders
+from tests import ROOT
 from tests.whole.running import command
 
 
@@ -107,3 +110,28 @@ def test_limits_of_imports_end_with_their_block():
         load_own("no_such_module_here:X", "slot")
     with pytest.raises(UserError, match="ModuleNotFoundError"):
         load_own("no_such_module_here:X", "slot")
+
+
+def test_folders_that_are_marked_at_once_are_all_in_the_list(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "settings"))
+    folders = [tmp_path / f"f{number}" for number in range(40)]
+    for folder in folders:
+        folder.mkdir()
+    mark = (
+        "import sys; from pathlib import Path; "
+        "from gpusim.files.trusted_folders import mark_trusted; "
+        "sys.stdin.read(); [mark_trusted(Path(one)) for one in sys.argv[1:]]"
+    )
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", mark, *map(str, folders[number::4])],
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdin=subprocess.PIPE,
+        )
+        for number in range(4)
+    ]
+    for one in started:
+        one.stdin.close()
+    assert [one.wait() for one in started] == [0] * 4
+    assert trusted_folders() == sorted(folder.resolve() for folder in folders)
+    assert not list((tmp_path / "settings" / "gpusim").glob("*.partial"))
