@@ -144,7 +144,7 @@ def _record_kernel(
         raise UserError(f"{kernel}: its name must end with {' or '.join(suffixes)}")
     captured = record_kernel(kernel, launch, output, registers, options)
     print(shown(f"wrote {output}"))
-    _warn(captured.application().notices)
+    _warn(captured.application().warnings())
 
 
 @app.command()

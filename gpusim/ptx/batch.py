@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -75,6 +76,7 @@ class Batch:
         record: what is recorded; None: nothing.
         pending: by register, (warps,) the number of the load that fills it, from 1 on.
         steps: basic blocks executed so far.
+        arrived: threads that came to a barrier and went on, by thread block and barrier.
         changed: whether a barrier in shared memory changed since threads last looked at it.
     """
 
@@ -91,6 +93,7 @@ class Batch:
         self.registers: list[Any] = []
         self.record = record
         self.changed = False
+        self.arrived: Counter[tuple[int, int]] = Counter()
         self.steps = 0
         self._shared_bytes = -(-site.shared_bytes // 16) * 16
         self._shared = np.zeros(max(self._shared_bytes, 16) * len(self.blocks), np.uint8)

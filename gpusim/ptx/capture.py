@@ -20,7 +20,9 @@ from gpusim.ptx.launch import Kernel, PtxLaunch
 from gpusim.ptx.layout import contents_of
 from gpusim.ptx.origins import ANY, LOCAL, SHARED, Origin
 from gpusim.ptx.syntax import Variable
+from gpusim.ptx.unmodelled import unmodelled
 from gpusim.traces.application import TraceApplication, TraceLaunch
+from gpusim.traces.unread import Unread
 
 Bytes = NDArray[np.uint8]
 
@@ -241,7 +243,12 @@ class Capture:
             if guessed
             else ()
         )
+        unread = Unread()
+        for kernel in {id(one): one for one in calls}.values():
+            for reason, name in unmodelled(kernel.instructions):
+                unread.note(reason, name)
         return CapturedApplication(
+            unread=unread,
             name=self.name,
             buffers=tuple(array.buffer for array in self.memory.arrays),
             names_all_arrays=True,

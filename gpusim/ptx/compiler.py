@@ -26,6 +26,8 @@ from gpusim.ptx.values import UnsupportedError, Value
 from gpusim.ptx.warp_steps import WARP_LEVEL, warp_steps
 from gpusim.ptx.windows import SPACES, spaces_of
 
+_ONLY_COUNTED = {"bar", "barrier", "fence", "membar", "nanosleep"}
+
 _MISSHAPEN = (AttributeError, LookupError, StopIteration, TypeError, ValueError)
 """What comes of operands or modifiers that an instruction cannot have."""
 
@@ -147,22 +149,24 @@ class Compiler:
         found = self._accesses(one, needed)
         if found is not None:
             return [step for step in found if step.__name__ != "record"], found
-        if ends_block(one) or opcode in {"fence", "membar", "nanosleep"} or not needed:
+        if opcode in {"bar", "barrier"} and one.has("arrive"):
+            return [self._arrival(one)], []
+        if ends_block(one) or opcode in _ONLY_COUNTED or not needed:
             return [], []
-        if opcode in WARP_LEVEL:
-            return warp_steps(self._operands, one), []
-        if opcode == "mma":
-            return product_steps(self._operands, one), []
-        return [self._computing(one)], []
+        return self._computing(one), []
 
-    def _computing(self, one: Instruction) -> Step:
-        """Of an instruction whose result each thread makes alone."""
+    def _computing(self, one: Instruction) -> list[Step]:
+        """What makes the result of an instruction that accesses no memory."""
+        if one.opcode in WARP_LEVEL:
+            return warp_steps(self._operands, one)
+        if one.opcode == "mma":
+            return product_steps(self._operands, one)
         if one.opcode in {"cvta", "isspacep", "createpolicy"}:
-            return self._space(one)
+            return [self._space(one)]
         make = operations().get(one.opcode)
         if make is None:
             raise UnsupportedError("its result is not computed")
-        return self._arithmetic(one, make(one))
+        return [self._arithmetic(one, make(one))]
 
     def _accesses(self, one: Instruction, needed: bool) -> list[Step] | None:
         """The steps of an instruction that accesses memory; None: it does not."""
@@ -206,6 +210,20 @@ class Compiler:
                 write(frame, value, mask)
 
         return step
+
+    def _arrival(self, one: Instruction) -> Step:
+        """``bar.arrive``: threads come to a barrier of their block, and go on."""
+        guard = self._operands.guard(one, one.guard)
+        name = self._operands.reader(one, one.operands[0], "u32")
+
+        def arrive(frame: Frame) -> None:
+            which = np.ones(frame.count, bool) if guard is None else frame.spread(guard(frame))
+            names = frame.spread(name(frame))[which]
+            slots = frame.batch.slot[frame.those(which)]
+            for place in zip(slots.tolist(), names.tolist(), strict=True):
+                frame.batch.arrived[place] += 1
+
+        return arrive
 
     def _space(self, one: Instruction) -> Step:
         """``cvta`` and ``isspacep``."""

@@ -93,9 +93,9 @@ class Executor:
         together, self._together = self._together, WAITING
         place = together if together < WAITING else int(self._batch.place.min())
         if place >= WAITING:
-            if self._batch.changed:
-                self._look_again()
-                place = int(self._batch.place.min())
+            self._release()
+            self._look_again()
+            place = int(self._batch.place.min())
             if place >= WAITING:
                 if place == EXITED:
                     return None
@@ -245,7 +245,9 @@ class Executor:
             for name in np.unique(waiting.name[mine]).tolist():
                 there = mine[waiting.name[mine] == name]
                 wanted = int(waiting.count[there[0]]) or int(alive[block])
-                if len(there) >= wanted:
+                came = len(there) + batch.arrived.get((block, name), 0)
+                if came >= wanted:
+                    batch.arrived.pop((block, name), None)
                     self._pass(there, whole=len(there) == int(alive[block]))
 
     def _pass(self, lanes: Lanes, whole: bool) -> None:

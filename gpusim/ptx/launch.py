@@ -53,10 +53,14 @@ class Kernel:
         """As the PTX has it."""
         return self.function.name
 
+    @property
+    def instructions(self) -> list[Instruction]:
+        """All of them, in their order."""
+        return [one for one in self.function.body if isinstance(one, Instruction)]
+
     def slice(self, contents: frozenset[Origin] = frozenset(), everything: bool = False) -> Slice:
         """What of it is executed, if these contents of memory matter, or everything does."""
-        body = [one for one in self.function.body if isinstance(one, Instruction)]
-        return slice_of(body, self.layout.space, contents, everything)
+        return slice_of(self.instructions, self.layout.space, contents, everything)
 
     def code(self, contents: frozenset[Origin] = frozenset(), everything: bool = False) -> Code:
         """Its code; instructions outside of the slice only count."""

@@ -256,3 +256,19 @@ def test_every_instruction_is_in_a_block():
                 found = [one for block in blocks_of(module, function) for one in block.instructions]
                 body = [one for one in function.body if isinstance(one, Instruction)]
                 assert sorted(one.line for one in found) == [one.line for one in body]
+
+
+def test_threads_may_come_to_a_barrier_and_go_on(tmp_path):
+    """The second warp stores, and comes; the first one waits for it."""
+    body = """setp.lt.u32 %p1, %r0, 32;
+@%p1 bra FIRST;
+st.global.u32 [%rd3+128], %r0;
+bar.arrive 1, 64;
+bra DONE;
+FIRST:
+bar.sync 1, 64;
+ld.global.u32 %r1, [%rd3+256];
+"""
+    out = np.zeros(96, np.uint32)
+    kernel(tmp_path, body).launch(1, 64, out, 0)
+    assert out[:32].tolist() == list(range(32, 64))

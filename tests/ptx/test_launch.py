@@ -194,3 +194,34 @@ def test_a_run_may_skip_launches_and_be_sampled():
     whole = gpusim.simulate("tiny", captured)
     rest = gpusim.simulate("tiny", captured, skip=gpusim.Launches(2))
     assert 0 < rest.summary["cycles"] < whole.summary["cycles"]
+
+
+def test_what_a_run_does_not_honour_is_told(tmp_path):
+    path = tmp_path / "k.ptx"
+    path.write_text(
+        """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 a)
+{
+.reg .b64 %rd<3>;
+.reg .b32 %r<9>;
+ld.param.u64 %rd1, [a];
+wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r1, %r2}, [%rd1];
+prefetch.global.L2 [%rd1];
+membar.gl;
+bar.sync 0;
+bar.warp.sync -1;
+barrier.sync 1, 32;
+st.global.u32 [%rd1], 1;
+ret;
+}
+"""
+    )
+    with gpusim.capture() as captured:
+        gpusim.load_kernel(path, registers=16).launch(1, 32, np.zeros(4))
+    (told,) = captured.application().warnings()
+    for part in ("1 wmma", "1 prefetch", "1 membar", "1 barrier: barriers of part of a block"):
+        assert part in told
+    result = gpusim.simulate("tiny", captured)
+    assert any("1 wmma" in one for one in result.warnings)
