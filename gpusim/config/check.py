@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 from gpusim.config.auxiliary import GROUPS
 from gpusim.config.check_auxiliary import check_sides
 from gpusim.config.check_lanes import check_lanes
 from gpusim.config.check_paging import check_paging
-from gpusim.config.check_stages import check_stages
+from gpusim.config.check_stages import check_name, check_stages
 from gpusim.config.check_unified import check_unified
 from gpusim.config.choices import check_choices
 from gpusim.config.mig import MigConfig
@@ -189,8 +188,7 @@ def _check_tlbs(config: GpuConfig) -> Iterator[Problem]:
     widest, outer = 0, ""
     for name, tlb in config.tlb.items():
         key = ("tlb", name)
-        if not re.fullmatch(r"[\w-]+", name):
-            yield Problem(key, f"{name!r}: a name is made of letters, digits, _ and -")
+        yield from check_name(name, key)
         yield from _check_tlb(tlb, key)
         yield from _check_cut(config, tlb, key)
         yield from _check_misses(config, name, tlb, (*key, "misses"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from gpusim.config.schema import WALK_STAGE, GpuConfig
@@ -36,10 +37,17 @@ def _check_tables(config: GpuConfig) -> Iterator[Problem]:
     taken = (*config.tlb, WALK_STAGE, FBT_LEVEL)
     for name, stage in config.stage.items():
         key = ("stage", name)
+        yield from check_name(name, key)
         if name in taken:
             yield Problem(key, f"is a name that is taken; taken: {', '.join(taken)}")
         if stage.queue < 1:
             yield Problem((*key, "queue"), "must be 1 or more")
+
+
+def check_name(name: str, key: tuple[str, ...]) -> Iterator[Problem]:
+    """Names of tables stand as they are in models, results and the keys of ``--set``."""
+    if not re.fullmatch(r"[\w-]+", name, re.ASCII):
+        yield Problem(key, f"{name!r}: a name is made of a-z, A-Z, 0-9, _ and -")
 
 
 def _check_order(config: GpuConfig, names: Sequence[str]) -> Iterator[Problem]:

@@ -26,6 +26,9 @@ def open_hdf5(path: Path, **options: Any) -> h5py.File:
     file = h5py.File(path, "r", **options)
     try:
         elsewhere = _elsewhere(file)
+    except RuntimeError as error:  # what h5py makes of damage that it meets on the way
+        file.close()
+        raise OSError(f"{error}") from error
     except BaseException:
         file.close()
         raise

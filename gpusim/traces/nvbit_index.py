@@ -23,7 +23,7 @@ from gpusim.core.errors import UserError
 from gpusim.core.streams import DEFAULT_STREAM
 from gpusim.core.untrusted import MOST_LINE_BYTES, file_bytes, format_memory, untrusted
 from gpusim.core.warp_program import Buffer
-from gpusim.traces.application import MOST_STREAM, check_launch, made_buffer
+from gpusim.traces.application import MOST_EMPTY_BLOCKS, MOST_STREAM, check_launch, made_buffer
 from gpusim.traces.blocks import WARP_SIZE
 from gpusim.traces.text import DAMAGES, PACKED, check_line, damage, open_binary
 
@@ -72,6 +72,7 @@ class NvbitKernel:
         registers: 32-bit registers of a thread.
         shared_bytes: shared memory of a block.
         stream: of CUDA.
+        line: that describes it.
         records: by block: place in the text, line number and warp of each record, by turns.
     """
 
@@ -81,6 +82,7 @@ class NvbitKernel:
     registers: int
     shared_bytes: int
     stream: int
+    line: int
     records: dict[int, array[int]] = field(factory=dict)
 
     @property
@@ -163,6 +165,12 @@ def build_index(path: Path) -> NvbitIndex:
             raise UserError(f"{path}:{line}: {error}") from error
     if not index.kernels:
         raise UserError(f"{path}: has no line of a launch (MEMTRACE: ... - LAUNCH - ...)")
+    for kernel in index.kernels.values():
+        if kernel.blocks > len(kernel.records) + MOST_EMPTY_BLOCKS:
+            raise UserError(
+                f"{path}:{kernel.line}: a launch of {kernel.blocks} blocks, and the records are of "
+                f"{len(kernel.records)}; at most {MOST_EMPTY_BLOCKS} may have none"
+            )
     return index
 
 
@@ -218,7 +226,7 @@ class _Builder:
             if access := _ACCESS.search(text):
                 self._access(number, place, access)
             elif launch := _LAUNCH.search(text):
-                self._launch(launch)
+                self._launch(number, launch)
             else:
                 raise ValueError("neither a launch nor a memory instruction of mem_trace")
         elif _PAIR.match(text):
@@ -228,7 +236,7 @@ class _Builder:
             name = f"allocation {len(buffers)}"
             buffers.append(made_buffer(name, int(allocation["base"]), int(allocation["bytes"])))
 
-    def _launch(self, found: re.Match[bytes]) -> None:
+    def _launch(self, line: int, found: re.Match[bytes]) -> None:
         x, y, z = (int(number) for number in found["grid"].split(b","))
         threads = prod(int(number) for number in found["block"].split(b","))
         self._newest = int(found["id"])
@@ -249,6 +257,7 @@ class _Builder:
             int(found["registers"]),
             int(found["shared"]),
             number,
+            line,
         )
         self._listed = 0
 

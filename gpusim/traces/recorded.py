@@ -17,19 +17,20 @@ from numpy.typing import NDArray
 from gpusim.core.errors import UserError
 from gpusim.core.streams import IN_TURN, StreamUse
 from gpusim.core.untrusted import untrusted
-from gpusim.core.warp_program import MEMORY_OPS, NOTHING_ASKED, Asked, LaneChunk, Op
+from gpusim.core.warp_program import NOTHING_ASKED, Asked, LaneChunk
 from gpusim.files.columns import Table
-from gpusim.files.hdf5 import get_text, read_column, read_table
+from gpusim.files.hdf5 import get_text, read_table
 from gpusim.files.opening import open_hdf5
 from gpusim.traces.application import (
     TraceApplication,
     TraceFile,
     TraceLaunch,
-    check_launch,
     made_buffer,
 )
+from gpusim.traces.recorded_chunk import INDEXED, index_column, read_chunk
 from gpusim.traces.recorded_layout import (
     APPLICATIONS,
+    BLOCKS,
     BUFFERS,
     CHUNKS,
     FORMAT,
@@ -37,13 +38,15 @@ from gpusim.traces.recorded_layout import (
     SCHEMA_VERSION,
     STREAMS,
 )
+from gpusim.traces.recorded_tables import (
+    check_applications,
+    check_owners,
+    check_recorded_launch,
+    check_warp_size,
+)
 
 _CACHE_BYTES = 32 << 20
 """Cache of a dataset: neighbouring blocks lie in one piece of compressed data."""
-
-_SIZES = ("blocks", "threads_per_block", "registers_per_thread", "shared_bytes")
-
-_MEMORY_KINDS = sorted(MEMORY_OPS)
 
 _WITHOUT_ARRAYS = frozenset({"trace", "array"})
 """Scales of what may touch more than its arrays: traces of other tools, and addresses."""
@@ -62,13 +65,20 @@ def open_recorded(path: Path) -> TraceFile:
         applications = source.rows("applications", APPLICATIONS)
         buffers = source.rows("buffers", BUFFERS)
         launches = list(enumerate(source.rows("launches", LAUNCHES)))
-        for _, row in launches:
-            check_launch(*(row[name] for name in _SIZES))
+        check_applications(applications)
+        check_owners("buffers", buffers, len(applications))
+        check_owners("launches", [row for _, row in launches], len(applications))
+        for number, row in launches:
+            check_recorded_launch(number, row)
+        warp_size = int(attributes["warp_size"])
+        check_warp_size(warp_size)
         uses = _uses(source, len(launches))
         by_thread = bool(attributes.get("by_thread", 1))
         scale = get_text(source.file, "scale")
         notices = json.loads(get_text(source.file, "warnings")) if "warnings" in attributes else []
         first_block = np.cumsum([0, *(row["blocks"] for _, row in launches)]).tolist()
+        if (indexed := len(source.file["blocks/chunk"]) - 1) != first_block[-1]:
+            raise ValueError(f"an index of {indexed} blocks; its launches have {first_block[-1]}")
         return TraceFile(
             path=path,
             format=FORMAT,
@@ -77,7 +87,7 @@ def open_recorded(path: Path) -> TraceFile:
             scale=scale,
             seed=int(attributes["seed"]),
             relaunch=bool(attributes["relaunch"]),
-            warp_size=int(attributes["warp_size"]),
+            warp_size=warp_size,
             by_thread=by_thread,
             applications=tuple(
                 RecordedApplication(
@@ -92,7 +102,7 @@ def open_recorded(path: Path) -> TraceFile:
                     names_all_arrays=scale not in _WITHOUT_ARRAYS,
                     notices=tuple(text for application, text in notices if application == index),
                     path=path,
-                    warp_size=int(attributes["warp_size"]),
+                    warp_size=warp_size,
                     by_thread=by_thread,
                     rows=[
                         (launch, first_block[number], uses[number])
@@ -216,32 +226,23 @@ class _Source:
     @cached_property
     def _blocks(self) -> NDArray[np.int64]:
         """(blocks + 1,) first chunk of each block."""
-        return read_column(self.file["blocks"], "chunk")
+        rows = len(self.file["chunks"][CHUNKS.columns[0].name]) - 1
+        return index_column(self.file, "blocks", BLOCKS.columns[0], rows)
 
     @cached_property
     def _chunks(self) -> NDArray[np.int64]:
         """(chunks + 1, 4) where each chunk begins: instruction, active, access, address."""
-        columns = [read_column(self.file["chunks"], column.name) for column in CHUNKS.columns]
+        columns = [
+            index_column(self.file, "chunks", column, len(self.file[table][name]))
+            for column, (table, name) in zip(CHUNKS.columns, INDEXED, strict=True)
+        ]
         return np.stack(columns, axis=1)
 
     def chunk(self, number: int, warps: int) -> LaneChunk:
         """Chunk `number` of a block of `warps` warps."""
         with self.reading():
             begins, ends = self._chunks[number : number + 2].tolist()
-            instruction, active, access, address = begins
-            accesses = ends[2] - access
-            kind = read_column(self.file["instructions"], "kind", instruction, ends[0])
-            if int(np.isin(kind, _MEMORY_KINDS).sum()) != accesses or kind.max(initial=0) > max(Op):
-                raise ValueError(f"chunk {number} does not have the instructions of its index")
-            lanes = (ends[3] - address) // (accesses * warps) if accesses else 0
-            return LaneChunk(
-                kind,
-                read_column(self.file["instructions"], "argument", instruction, ends[0]),
-                read_column(self.file["active"], "warp", active, ends[1])
-                .astype(bool)
-                .reshape(-1, warps),
-                read_column(self.file["addresses"], "lane", address, ends[3]).reshape(
-                    accesses, warps, lanes
-                ),
-                read_column(self.file["accesses"], "size", access, ends[2]),
-            )
+            try:
+                return read_chunk(self.file, list(zip(begins, ends, strict=True)), warps)
+            except ValueError as error:
+                raise ValueError(f"chunk {number}: {error}") from error

@@ -337,6 +337,22 @@ def test_wrong_overrides(model, overrides, words):
         assert word in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["é", "L²", "a b"])
+@pytest.mark.parametrize("table", ["tlb", "stage"])
+def test_names_of_tables_are_those_that_toml_writes_bare(tmp_path, name, table):
+    """They stand as they are in the model of a result, which is read again."""
+    tiny = find_data("models", "tiny").read_text(encoding="utf-8")
+    path = tmp_path / "named.toml"
+    if table == "tlb":
+        tiny = tiny.replace("[tlb.L1]", f'[tlb."{name}"]').replace('"L1"', f'"{name}"')
+    else:
+        tiny = 'stages = ["L1", "L2", "NAME", "walk"]\n'.replace("NAME", name) + tiny
+        tiny += f'\n[stage."{name}"]\nkind = "remap"\n'
+    path.write_text(tiny, "utf-8")
+    with pytest.raises(UserError, match=rf"{table}\.{name}: .*a name is made of a-z, A-Z, 0-9, _"):
+        load_model(str(path))
+
+
 def test_a_wrong_file_names_file_line_key_and_value(model, tmp_path):
     path = tmp_path / "wrong.toml"
     lines = find_data("models", "tiny").read_text(encoding="utf-8").splitlines()

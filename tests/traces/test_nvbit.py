@@ -141,3 +141,12 @@ def test_wrong_lanes_are_found_when_their_block_is_read(tmp_path, line, message)
     _, (only,) = opened(tmp_path / "run.txt", launch(), line)
     with pytest.raises(UserError, match=rf"run\.txt:3: {message}"):
         operations(only, 0)
+
+
+def test_blocks_of_which_nothing_tells_are_a_mere_claim(tmp_path):
+    text = launch().replace("grid size 2,1,1", "grid size 100000000,1,1")
+    wanted = (
+        r"run\.txt:2: a launch of 100000000 blocks, and the records are of 1; at most 1048576 may"
+    )
+    with pytest.raises(UserError, match=wanted):
+        opened(tmp_path / "run.txt", text, record("0,0,0", 0, "STG.E", {0: BASE}))

@@ -6,7 +6,9 @@ import pytest
 
 from gpusim import load_model, load_workload, simulate
 from gpusim.core.errors import UserError
+from gpusim.core.warp_program import MEMORY_OPS, Op
 from gpusim.traces.open_trace import open_trace
+from gpusim.traces.recorded import open_recorded
 from gpusim.traces.recorder import record_trace
 from gpusim.workloads.workload import Workload
 from tests.quick import quick
@@ -187,3 +189,60 @@ def test_other_hdf5_files(recording):
         file.attrs["format"] = "gpusim result"
     with pytest.raises(UserError, match="is not a trace of gpusim: it is a gpusim result"):
         open_trace(recording)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "message"),
+    [
+        ("applications/share", 7.5, r"application 0 has the share 7\.5; more than 0 and at most 1"),
+        (
+            "applications/instance",
+            -5,
+            r"application 0 has an instance of -5 slices; allowed: 0 to 7",
+        ),
+        ("launches/application", 3, r"row 0 of launches is of application 3; there are 1, from 0"),
+        ("launches/threads_per_block", 0, r"launch 0: a block of no threads"),
+        ("launches/blocks", 5, r"an index of \d+ blocks; its launches have \d+"),
+        ("blocks/chunk", 1 << 40, r"blocks/chunk is no index of \d+ rows"),
+        ("chunks/active", 1 << 40, r"chunks/active is no index of \d+ rows"),
+        ("instructions/kind", 200, r"chunk 0: it does not have the instructions of its index"),
+        ("instructions/kind", Op.FETCH, r"chunk 0: it does not have the instructions of its"),
+        ("instructions/argument", -5, r"chunk 0: argument -5; allowed: 0 to \d+"),
+        ("instructions/argument", 1 << 60, r"chunk 0: argument 1152921504606846976; allowed"),
+        ("accesses/size", 64, r"chunk 0: size 64; allowed: 1 to 32"),
+        ("accesses/size", 32, r"chunk 0: a lane crosses a sector of 32 bytes"),
+        ("addresses/lane", -9, r"chunk 0: address -9; allowed: -1 to \d+"),
+        ("active/warp", 2, r"chunk 0: active 2; allowed: 0 to 1"),
+    ],
+)
+def test_values_that_nothing_has(recording, place, value, message):
+    with h5py.File(recording, "a") as file:
+        row = first_argument(file) if place == "instructions/argument" else 0
+        file[place][row] = value
+    with pytest.raises(UserError, match=rf"trace\.h5 is damaged: {message}"):
+        simulate(load_model("tiny"), load_workload(str(recording)))
+
+
+def first_argument(file):
+    """The first instruction whose argument means something."""
+    kinds = file["instructions/kind"][:].tolist()
+    return next(row for row, kind in enumerate(kinds) if kind not in MEMORY_OPS)
+
+
+@pytest.mark.parametrize("place", ["instructions/argument", "addresses/lane", "active/warp"])
+def test_fractions_where_whole_numbers_should_be(recording, place):
+    with h5py.File(recording, "a") as file:
+        values = file[place][:].astype("f8")
+        del file[place]
+        file[place] = values
+    with pytest.raises(UserError, match=rf"chunk 0: {place} holds float64; whole numbers are all"):
+        read_all(recording)
+
+
+def test_damage_that_shows_while_a_file_is_looked_through(recording):
+    data = bytearray(recording.read_bytes())
+    places = [at for at in range(len(data)) if data.startswith(b"OHDR", at)]
+    data[places[len(places) // 2] + 8] ^= 1
+    recording.write_bytes(data)
+    with pytest.raises(UserError, match=r"trace\.h5 is no HDF5 file, damaged or cut short"):
+        open_recorded(recording)

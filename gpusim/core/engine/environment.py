@@ -43,6 +43,12 @@ class Process(Sleeper, simpy.Process):
         self._nap = Event(env)
         """What SimPy takes for the target of a process that sleeps or is parked."""
 
+    @property
+    def name(self) -> str:
+        """The function that was started; compiled generators know no name, but their kind."""
+        made = self._generator
+        return getattr(made, "__name__", None) or type(made).__name__
+
     def _resume(self, event: Event) -> None:
         """Resume with the outcome of `event` (SimPy's own entry: events, interrupts, the start)."""
         env: Environment = self.env  # type: ignore[assignment]

@@ -49,6 +49,22 @@ def test_a_negative_nap_is_refused(first: bool, stepwise: bool) -> None:
         step_on() if stepwise else env.run()
 
 
+def test_a_negative_nap_of_a_generator_without_a_name() -> None:
+    """Compiled generators have none."""
+
+    class Compiled:
+        def send(self, _: object) -> int:
+            return -5
+
+        def throw(self, error: BaseException) -> int:
+            raise error
+
+    env = Environment()
+    env.process(Compiled())
+    with pytest.raises(ValueError, match=r"^Compiled yielded a negative number of cycles: -5"):
+        env.run()
+
+
 def test_naps_add_up() -> None:
     env = Environment()
     seen: list[int] = []
