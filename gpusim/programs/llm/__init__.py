@@ -1,0 +1,1 @@
+"""Kernels of serving and training large language models."""

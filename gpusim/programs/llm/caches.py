@@ -1,0 +1,213 @@
+"""Where a layer's keys and values lie: in blocks that a table names, or one after the other."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from attrs import frozen
+
+from gpusim.programs import writing as gpu
+from gpusim.programs.llm.halves import HALF_BYTES, IN_A_VECTOR, VECTOR_BYTES, vector
+
+WARP = 32
+
+
+@frozen
+class CacheShape:
+    """Sizes of one layer's cache.
+
+    Attributes:
+        kv_heads: heads that have keys and values.
+        head_dim: numbers of a head.
+        block: tokens of a block.
+        blocks: most blocks of a sequence.
+    """
+
+    kv_heads: int
+    head_dim: int
+    block: int
+    blocks: int
+
+    @property
+    def head_bytes(self) -> int:
+        """Keys, or values, of a block for one head."""
+        return self.block * self.head_dim * HALF_BYTES
+
+
+class Cache(Protocol):
+    """One layer's keys and values, as a warp of 32 reads them: a block of tokens at a time.
+
+    A wavefront of 64 does what two warps do.
+
+    Attributes:
+        shape: its sizes.
+        query_bytes: what a thread loads of a query at once.
+        sums: threads that hold parts of the same product of a query and a key.
+    """
+
+    @property
+    def shape(self) -> CacheShape: ...
+    @property
+    def query_bytes(self) -> int: ...
+    @property
+    def sums(self) -> int: ...
+
+    def load_keys(self, k: gpu.BlockTracer, of: Place, where: gpu.Mask | None) -> None:
+        """Load a block's keys of one head, all under way at once."""
+
+    def load_values(self, k: gpu.BlockTracer, of: Place, where: gpu.Mask | None) -> None:
+        """The same for its values."""
+
+    def store(
+        self, k: gpu.BlockTracer, output: gpu.DeviceArray[Any], row: Any, where: gpu.Mask
+    ) -> None:
+        """Store a head's result, row `row` of `output` (of 16-bit numbers), by the first warp."""
+
+
+@frozen
+class Place:
+    """What a warp reads next.
+
+    Attributes:
+        sequence: its number in the batch.
+        kv_head: its head.
+        block: (threads,) the number of the block in the sequence.
+        length: tokens of the sequence.
+    """
+
+    sequence: Any
+    kv_head: Any
+    block: gpu.Lanes
+    length: Any
+
+
+@frozen
+class PagedCache:
+    """vLLM's layout, and how its kernel reads it (csrc/attention/attention_kernels.cuh).
+
+    Keys are [blocks, kv_heads, head_dim / 8, block, 8], values [blocks, kv_heads, head_dim, block].
+    A group of 32 / block threads takes one token's key, 16 bytes at a time; a thread takes
+    16 bytes of a row of values.
+
+    Attributes:
+        keys, values: of the layer.
+        table: [sequences, most blocks of one] int32, numbers of blocks in the cache.
+        shape: its sizes.
+    """
+
+    keys: gpu.Vectors
+    values: gpu.Vectors
+    table: gpu.Ints
+    shape: CacheShape
+
+    @classmethod
+    def place(
+        cls, memory: gpu.AddressSpace, layer: int, pool: int, table: gpu.Ints, shape: CacheShape
+    ) -> PagedCache:
+        """Allocate one layer's cache of `pool` blocks."""
+        size = pool * shape.kv_heads * shape.head_bytes
+        piece = VECTOR_BYTES // (WARP // shape.block)
+        keys = memory.blank(f"k_cache_{layer}", size // piece, vector(piece))
+        values = memory.blank(f"v_cache_{layer}", size // VECTOR_BYTES, vector())
+        return cls(keys, values, table, shape)
+
+    @property
+    def query_bytes(self) -> int:
+        return self.keys.element_bytes
+
+    @property
+    def sums(self) -> int:
+        return VECTOR_BYTES // self.keys.element_bytes
+
+    def _start(
+        self, k: gpu.BlockTracer, of: Place, where: gpu.Mask | None, element_bytes: int
+    ) -> gpu.Lanes:
+        """The first element of the head in its block, whose number is read from the table."""
+        number = k.fetch(self.table, of.sequence * self.shape.blocks + of.block, where)
+        k.arithmetic(gpu.Unit.INTEGER, 4, 2, where)
+        head: gpu.Lanes = number.astype(np.int64) * self.shape.kv_heads + of.kv_head
+        return head * (self.shape.head_bytes // element_bytes)
+
+    def load_keys(self, k: gpu.BlockTracer, of: Place, where: gpu.Mask | None) -> None:
+        """L table, then head_dim / 8 loads: 16 bytes of each token are neighbours."""
+        own = self._start(k, of, where, self.keys.element_bytes) + k.tid % WARP
+        for part in range(self.shape.head_dim // IN_A_VECTOR):
+            k.load(self.keys, own + part * WARP, where)
+
+    def load_values(self, k: gpu.BlockTracer, of: Place, where: gpu.Mask | None) -> None:
+        """L table, then loads of 512 bytes that follow each other."""
+        own = self._start(k, of, where, VECTOR_BYTES) + k.tid % WARP
+        for first in range(0, self.shape.head_bytes // VECTOR_BYTES, WARP):
+            k.load(self.values, own + first, where)
+
+    def store(
+        self, k: gpu.BlockTracer, output: gpu.DeviceArray[Any], row: Any, where: gpu.Mask
+    ) -> None:
+        """A number at a time, by the first thread of those that hold parts of its sum."""
+        vectors = self.shape.block // IN_A_VECTOR
+        first = where & (k.tid < WARP) & (k.tid % vectors == 0)
+        rows = WARP // vectors
+        for start in range(0, self.shape.head_dim, rows):
+            place = row * self.shape.head_dim + start + k.tid // vectors
+            k.store(output, place, 0, first)
+
+
+@frozen
+class ContiguousCache:
+    """vAttention's layout: [sequences, longest context, kv_heads, head_dim], virtually contiguous.
+
+    Prabhu et al., "vAttention: Dynamic Memory Management for Serving LLMs without PagedAttention",
+    ASPLOS 2025.  Rows of tokens are read as FlashAttention does: neighbouring threads take
+    neighbouring pieces of 16 bytes, and no token beyond the sequence's end is read.
+
+    Attributes:
+        keys, values: of the layer.
+        shape: its sizes.
+    """
+
+    keys: gpu.Vectors
+    values: gpu.Vectors
+    shape: CacheShape
+
+    @classmethod
+    def place(
+        cls, memory: gpu.AddressSpace, layer: int, batch: int, shape: CacheShape
+    ) -> ContiguousCache:
+        """Allocate one layer's cache for `batch` sequences."""
+        size = batch * shape.blocks * shape.kv_heads * shape.head_bytes // VECTOR_BYTES
+        keys = memory.blank(f"k_cache_{layer}", size, vector())
+        values = memory.blank(f"v_cache_{layer}", size, vector())
+        return cls(keys, values, shape)
+
+    @property
+    def query_bytes(self) -> int:
+        return VECTOR_BYTES
+
+    @property
+    def sums(self) -> int:
+        return self.shape.head_dim // IN_A_VECTOR
+
+    def _load(
+        self, k: gpu.BlockTracer, array: gpu.Vectors, of: Place, where: gpu.Mask | None
+    ) -> None:
+        """The tokens of a block, 512 bytes at a time."""
+        shape, wide = self.shape, self.sums
+        lane = k.tid % WARP
+        for first in range(0, shape.block, WARP // wide):
+            token = of.block * shape.block + first + lane // wide
+            row = (of.sequence * shape.blocks * shape.block + token) * shape.kv_heads + of.kv_head
+            inside = token < of.length
+            k.load(array, row * wide + lane % wide, inside if where is None else inside & where)
+
+    def load_keys(self, k: gpu.BlockTracer, of: Place, where: gpu.Mask | None) -> None:
+        self._load(k, self.keys, of, where)
+
+    def load_values(self, k: gpu.BlockTracer, of: Place, where: gpu.Mask | None) -> None:
+        self._load(k, self.values, of, where)
+
+    def store(
+        self, k: gpu.BlockTracer, output: gpu.DeviceArray[Any], row: Any, where: gpu.Mask
+    ) -> None:
+        """16 bytes a thread."""
+        k.store(output.view(vector()), row * self.sums + k.tid, 0, where & (k.tid < self.sums))
