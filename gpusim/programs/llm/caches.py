@@ -2,15 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
 from attrs import frozen
 
 from gpusim.programs import writing as gpu
+from gpusim.programs.llm.conversations import LENGTHS
 from gpusim.programs.llm.halves import HALF_BYTES, IN_A_VECTOR, VECTOR_BYTES, vector
 
 WARP = 32
+
+
+@frozen
+class CacheParameters:
+    """The batch of a server, and its cache.
+
+    Attributes:
+        batch: sequences.
+        context: tokens of the longest sequence that the server allows.
+        lengths: tokens of each: ``fixed``, all have `context`; ``sharegpt4`` or ``arxiv``, as
+            published of conversations and of summaries (`conversations.REQUESTS`), `context` at
+            most.
+        kv_heads: heads that have keys and values.
+        head_dim: numbers of a head.
+        block_size: tokens of a block of the cache.
+        layout: of the cache: vLLM's blocks, or vAttention's contiguous sequences.
+        cache_blocks: blocks of a layer's paged cache; None: as many as sequences of `context`
+            tokens need.
+        layers: that have a cache.
+        launches: of these, whose kernels are launched, from the first one on; None: all.
+    """
+
+    batch: int = gpu.number(8, 1, 4096)
+    context: int = gpu.number(4096, 1, 1 << 20)
+    lengths: str = gpu.choice("fixed", LENGTHS)
+    kv_heads: int = gpu.number(8, 1, 256)
+    head_dim: int = gpu.choice(128, (64, 128, 256))
+    block_size: int = gpu.choice(16, (8, 16, 32))
+    layout: str = gpu.choice("paged", ("paged", "contiguous"))
+    cache_blocks: int | None = gpu.number(
+        None, lambda batch, context, block_size: batch * -(-context // block_size)
+    )
+    layers: int = gpu.number(1, 1, 256)
+    launches: int | None = gpu.number(None, 1, "layers")
+
+    @property
+    def blocks(self) -> int:
+        """Most blocks of a sequence."""
+        return -(-self.context // self.block_size)
 
 
 @frozen
@@ -41,17 +82,28 @@ class Cache(Protocol):
     A wavefront of 64 does what two warps do.
 
     Attributes:
+        keys, values: of the layer.
         shape: its sizes.
         query_bytes: what a thread loads of a query at once.
         sums: threads that hold parts of the same product of a query and a key.
     """
 
     @property
+    def keys(self) -> gpu.Vectors: ...
+    @property
+    def values(self) -> gpu.Vectors: ...
+    @property
     def shape(self) -> CacheShape: ...
     @property
     def query_bytes(self) -> int: ...
     @property
     def sums(self) -> int: ...
+
+    def slots(self, sequence: gpu.Lanes, token: gpu.Lanes) -> gpu.Lanes:
+        """Numbers of the places of tokens in the cache."""
+
+    def numbers(self, slot: gpu.Lanes, number: gpu.Lanes) -> tuple[gpu.Lanes, gpu.Lanes]:
+        """Of 16 bits, a key's and a value's: a number of all heads' of the token in a slot."""
 
     def load_keys(self, k: gpu.BlockTracer, of: Place, where: gpu.Mask | None) -> None:
         """Load a block's keys of one head, all under way at once."""
@@ -119,6 +171,21 @@ class PagedCache:
     @property
     def sums(self) -> int:
         return VECTOR_BYTES // self.keys.element_bytes
+
+    def slots(self, sequence: gpu.Lanes, token: gpu.Lanes) -> gpu.Lanes:
+        size = self.shape.block
+        blocks = self.table.data[sequence * self.shape.blocks + token // size]
+        found: gpu.Lanes = blocks.astype(np.int64) * size + token % size
+        return found
+
+    def numbers(self, slot: gpu.Lanes, number: gpu.Lanes) -> tuple[gpu.Lanes, gpu.Lanes]:
+        shape = self.shape
+        own = shape.kv_heads * shape.head_dim
+        column = slot // shape.block * own + number
+        offset = slot % shape.block
+        piece, rest = column // IN_A_VECTOR, column % IN_A_VECTOR
+        keys = (piece * shape.block + offset) * IN_A_VECTOR + rest
+        return keys, column * shape.block + offset
 
     def _start(
         self, k: gpu.BlockTracer, of: Place, where: gpu.Mask | None, element_bytes: int
@@ -188,6 +255,13 @@ class ContiguousCache:
     def sums(self) -> int:
         return self.shape.head_dim // IN_A_VECTOR
 
+    def slots(self, sequence: gpu.Lanes, token: gpu.Lanes) -> gpu.Lanes:
+        return sequence * (self.shape.blocks * self.shape.block) + token
+
+    def numbers(self, slot: gpu.Lanes, number: gpu.Lanes) -> tuple[gpu.Lanes, gpu.Lanes]:
+        place = slot * (self.shape.kv_heads * self.shape.head_dim) + number
+        return place, place
+
     def _load(
         self, k: gpu.BlockTracer, array: gpu.Vectors, of: Place, where: gpu.Mask | None
     ) -> None:
@@ -211,3 +285,17 @@ class ContiguousCache:
     ) -> None:
         """16 bytes a thread."""
         k.store(output.view(vector()), row * self.sums + k.tid, 0, where & (k.tid < self.sums))
+
+
+def place_caches(
+    memory: gpu.AddressSpace, of: CacheParameters, seed: int
+) -> Sequence[PagedCache] | Sequence[ContiguousCache]:
+    """Those of all layers; blocks of a paged one are a random choice, the same in each layer."""
+    shape = CacheShape(of.kv_heads, of.head_dim, of.block_size, of.blocks)
+    if of.layout == "contiguous":
+        return [ContiguousCache.place(memory, layer, of.batch, shape) for layer in range(of.layers)]
+    needed = of.batch * of.blocks
+    pool = of.cache_blocks or needed
+    chosen = np.random.default_rng((seed, 1)).permutation(pool)[:needed]
+    table = memory.allocate("block_table", chosen.astype(np.int32))
+    return [PagedCache.place(memory, layer, pool, table, shape) for layer in range(of.layers)]

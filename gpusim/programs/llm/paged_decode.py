@@ -11,12 +11,11 @@ from gpusim.programs import writing as gpu
 from gpusim.programs.llm.caches import (
     WARP,
     Cache,
-    CacheShape,
-    ContiguousCache,
-    PagedCache,
+    CacheParameters,
     Place,
+    place_caches,
 )
-from gpusim.programs.llm.conversations import LENGTHS, contexts
+from gpusim.programs.llm.conversations import contexts
 from gpusim.programs.llm.halves import HALF_BYTES, IN_A_VECTOR, vector
 
 THREADS = 128
@@ -26,41 +25,16 @@ MOST_SHARED = 227 * 1024
 
 
 @frozen
-class DecodeParameters:
+class DecodeParameters(CacheParameters):
     """Sizes of paged_decode.
 
     Attributes:
-        batch: sequences.
-        context: tokens of the longest sequence that the server allows.
-        lengths: tokens of each: ``fixed``, all have `context`; ``sharegpt4`` or ``arxiv``, as
-            published of conversations and of summaries (`conversations.REQUESTS`), `context` at
-            most.
-        heads: that have queries.
-        kv_heads: that have keys and values; a divisor of `heads`.
-        head_dim: numbers of a head.
-        block_size: tokens of a block of the cache.
-        layout: of the cache: vLLM's blocks, or vAttention's contiguous sequences.
-        cache_blocks: blocks of a layer's paged cache; None: as many as sequences of `context`
-            tokens need.
-        layers: that have a cache.
-        launches: of these, whose attention is computed, from the first one on; None: all.
+        heads: that have queries; a multiple of `kv_heads`.
         partition: tokens of a thread block, as of vLLM's second version (512 there), whose parts
             another kernel joins; 0: all of the sequence's, as of the first.
     """
 
-    batch: int = gpu.number(8, 1, 4096)
-    context: int = gpu.number(4096, 1, 1 << 20)
-    lengths: str = gpu.choice("fixed", LENGTHS)
     heads: int = gpu.number(32, 1, 256, multiple="kv_heads")
-    kv_heads: int = gpu.number(8, 1, 256)
-    head_dim: int = gpu.choice(128, (64, 128, 256))
-    block_size: int = gpu.choice(16, (8, 16, 32))
-    layout: str = gpu.choice("paged", ("paged", "contiguous"))
-    cache_blocks: int | None = gpu.number(
-        None, lambda batch, context, block_size: batch * -(-context // block_size)
-    )
-    layers: int = gpu.number(1, 1, 256)
-    launches: int | None = gpu.number(None, 1, "layers")
     partition: int = gpu.number(512, 0, 16384, multiple=32)
 
     def __attrs_post_init__(self) -> None:
@@ -69,11 +43,6 @@ class DecodeParameters:
                 f"'context' is too long for one thread block: {need} bytes of shared memory, of "
                 f"{MOST_SHARED} at most; 'partition' = 512 cuts it"
             )
-
-    @property
-    def blocks(self) -> int:
-        """Most blocks of a sequence."""
-        return -(-self.context // self.block_size)
 
     @property
     def parts(self) -> int:
@@ -270,19 +239,7 @@ def paged_decode(memory: gpu.AddressSpace, parameters: DecodeParameters, seed: i
     parts = memory.blank("parts", joined * of.head_dim, np.float16)
     output = memory.blank("output", rows * of.head_dim, np.float16)
     batch = Batch(query, lengths, parts, largest, sums, output)
-    for cache in _caches(memory, of, seed)[: of.launches]:
+    for cache in place_caches(memory, of, seed)[: of.launches]:
         yield attend[(of.heads, of.batch, of.parts), THREADS](cache, batch, of)
         if of.partition:
             yield join[(of.heads, of.batch), THREADS](batch, of)
-
-
-def _caches(memory: gpu.AddressSpace, of: DecodeParameters, seed: int) -> list[Cache]:
-    """Those of all layers; each layer's blocks have the same numbers."""
-    shape = CacheShape(of.kv_heads, of.head_dim, of.block_size, of.blocks)
-    if of.layout == "contiguous":
-        return [ContiguousCache.place(memory, layer, of.batch, shape) for layer in range(of.layers)]
-    needed = of.batch * of.blocks
-    pool = of.cache_blocks or needed
-    chosen = np.random.default_rng((seed, 1)).permutation(pool)[:needed]
-    table = memory.allocate("block_table", chosen.astype(np.int32))
-    return [PagedCache.place(memory, layer, pool, table, shape) for layer in range(of.layers)]

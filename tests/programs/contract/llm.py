@@ -25,6 +25,7 @@ from tests.programs.contract.entries import (
 DECODE = {"batch": 3, "context": 100, "heads": 4, "kv_heads": 2, "head_dim": 64}
 
 IN_STEP: dict[str, dict[str, object]] = {
+    "kv_append": {"tokens": 3},
     "paged_decode": {"lengths": "sharegpt4", "context": 2500, "partition": 2048, "batch": 1},
 }
 
@@ -120,6 +121,60 @@ def as_long_as_published() -> None:
     assert contexts("fixed", 3, 77, seed=0).tolist() == [77] * 3
 
 
+# -- kv_append -------------------------------------------------------------------------------------
+
+
+def every_number_goes_to_its_place_in_the_cache() -> None:
+    """Token 97 of sequence 2, the first of its three new ones; 128 numbers of two heads."""
+    own = {key: value for key, value in DECODE.items() if key != "heads"}
+    for layout in ("paged", "contiguous"):
+        start = Start("kv_append", {**own, "tokens": 3, "layout": layout})
+        found = list(chain.from_iterable(loads_of(start, 0, 2 * 3)))
+        if layout == "paged":
+            block = start.application().memory["block_table"].data.reshape(3, 7)[2, 97 // 16]
+            keys = np.arange(21 * 16 * 128).reshape(21, 2, 8, 16, 8)[block, :, :, 97 % 16]
+            values = np.arange(21 * 16 * 128).reshape(21, 2, 64, 16)[block, :, :, 97 % 16]
+        else:
+            keys = values = np.arange(3 * 112 * 128).reshape(3, 112, 128)[2, 97]
+        warps = range(0, 128, 32)
+        for array, places in (("k_cache_0", keys.ravel()), ("v_cache_0", values.ravel())):
+            stored = [one for one in found if one[1] == array]
+            assert stored == [
+                ("STORE", array, places[first : first + 32].tolist()) for first in warps
+            ]
+        for array in ("key", "value"):
+            assert elements(found, array) == list(range(128 * 6, 128 * 7))
+
+
+# -- flash_prefill ---------------------------------------------------------------------------------
+
+PREFILL = {"batch": 2, "tokens": 200, "heads": 4, "kv_heads": 2, "head_dim": 64}
+TILES = {**PREFILL, "tile_rows": 64, "tile_columns": 32}
+
+
+def tiles_before_a_query_are_loaded_once() -> None:
+    """Prompt 1, head 3, the queries from 64 on: keys up to 127, and all without `causal`."""
+    for causal, seen in ((True, 128), (False, 200)):
+        start = Start("flash_prefill", {**TILES, "causal": causal})
+        found = list(chain.from_iterable(loads_of(start, 0, 1 + 4 * (1 + 2 * 3))))
+        keys = np.arange(2 * 200 * 2 * 8).reshape(2, 200, 2, 8)[1, :seen, 1].ravel().tolist()
+        assert elements(found, "k") == elements(found, "v") == keys
+        rows = np.arange(2 * 200 * 4 * 8).reshape(2, 200, 4, 8)[1, 64:128, 3].ravel().tolist()
+        assert elements(found, "q") == elements(found, "out") == rows
+        sums = (4 + 3) * 200
+        assert elements(found, "lse") == list(range(sums + 64, sums + 128))
+        order = [one[2][0] for one in found[: len(found) // 4] if one[1] == "k"]
+        assert order[0] > order[-1], "the last tile comes first"
+
+
+def four_rows_of_128_bytes(found: list[Operation]) -> None:
+    """The last queries' second warp: tokens 128 + 4 to 7; beyond token 199 nothing."""
+    asked = [one for one in found if one[:2] == ("LOAD", "q")]
+    assert [len(one[2]) for one in asked] == [32] * 4
+    row = 8 * (200 * 4 + 132 * 4)
+    assert asked[0][2] == [row + 32 * (lane // 8) + lane % 8 for lane in LANES]
+
+
 RUNS = [
     Run(
         "paged_decode",
@@ -145,6 +200,31 @@ RUNS = [
         results=distinct_blocks(1000),
     ),
     Run(
+        "kv_append",
+        {"batch": 2, "context": 40, "kv_heads": 1, "layers": 2},
+        launches=["reshape_and_cache"] * 2,
+        arrays={
+            "block_table": 2 * 3 * 4,
+            **{f"{one}_cache_{layer}": 2 * 3 * 4096 for layer in range(2) for one in "kv"},
+            "key": 2 * 256,
+            "value": 2 * 256,
+            "slots": 2 * 8,
+        },
+        results=distinct_blocks(6),
+    ),
+    Run(
+        "flash_prefill",
+        TILES,
+        launches=["flash_fwd"],
+        arrays={
+            "q": 2 * 200 * 4 * 128,
+            "k": 2 * 200 * 2 * 128,
+            "v": 2 * 200 * 2 * 128,
+            "out": 2 * 200 * 4 * 128,
+            "lse": 2 * 200 * 4 * 4,
+        },
+    ),
+    Run(
         "paged_decode",
         {**DECODE, "layout": "contiguous", "layers": 3, "launches": 1},
         launches=["paged_attention", "paged_attention_reduce"],
@@ -153,6 +233,19 @@ RUNS = [
 ]
 
 WARPS = [
+    Warp(
+        "flash_prefill",
+        {"tokens": 200, "heads": 1, "kv_heads": 1},
+        geometry=("flash_fwd", 2, 128, 255, 65536),
+    ),
+    Warp(
+        "flash_prefill",
+        TILES,
+        block=2 + 4,
+        warp=1,
+        geometry=("flash_fwd", 4 * 2 * 4, 128, 112, 16384),
+        operations=four_rows_of_128_bytes,
+    ),
     Warp(
         "paged_decode",
         {**DECODE, "partition": 64},
@@ -169,6 +262,8 @@ WARPS = [
 ]
 
 REFUSED = [
+    Refused("kv_append", {"context": 5, "tokens": 6}, message="'tokens' must be from 1 to context"),
+    Refused("flash_prefill", {"heads": 3}, message="'heads' must be a multiple of"),
     Refused("paged_decode", {**DECODE, "kv_heads": 3}, message="'heads' must be a multiple of"),
     Refused("paged_decode", {**DECODE, "cache_blocks": 20}, message="'cache_blocks' must be >= 21"),
     Refused(
@@ -182,4 +277,6 @@ CHECKS = [
     every_key_and_value_of_a_head_is_loaded_once,
     a_contiguous_sequence_is_read_to_its_end,
     as_long_as_published,
+    every_number_goes_to_its_place_in_the_cache,
+    tiles_before_a_query_are_loaded_once,
 ]
