@@ -1,22 +1,16 @@
-"""What is to blame for a state: a part of a trail that tells why its state lasted.
+"""What is to blame for waiting: when something was stalled, and why.
 
-A state of a trail (`gpusim.core.request`) may carry a blame beside the number of the state.  The
-state of the warp stays what it is, so that sums over states do not change; how much of a state was
-whose fault is summed apart.
+What is stalled keeps one history of that; what waits behind it only remembers since when, and asks
+when its wait is booked.  The state of the warp stays what it is, so that sums over states do not
+change; how much of a state was whose fault is summed apart.
 """
 
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Final
 
-from gpusim.core.request import CONTINUES, Piece
-
-STATE: Final = 255
-"""Mask of the number of the state."""
-
-_SHIFT: Final = 8
-_BLAME: Final = 15
+from gpusim.core.cut import Pieces
+from gpusim.core.spells import Spells
 
 
 class Blame(IntEnum):
@@ -32,28 +26,34 @@ class Blame(IntEnum):
     """The way back to the SMs is full."""
 
 
-def blamed(state: int, blame: int) -> int:
-    """A state with its blame."""
-    return state | blame << _SHIFT
+class Blames:
+    """When something was stalled, by cause.
 
-
-def blame_of(piece: int) -> int:
-    """The blame of a state, or 0."""
-    return piece >> _SHIFT & _BLAME
-
-
-def whole(pieces: list[Piece]) -> list[Piece]:
-    """Pieces of states without blame, as they would be if none had been noted.
-
-    Args:
-        pieces: the last one first.
+    Attributes:
+        until: when the latest stall that is over ended; 0: there was none.
     """
-    found: list[Piece] = []
-    joins = False
-    for piece, begin, end in pieces:
-        state, until = piece & STATE, end
-        if joins and found[-1][0] == state:
-            until = found.pop()[2]
-        found.append((state, begin, until))
-        joins = piece & CONTINUES != 0
-    return found
+
+    __slots__ = ("_spells", "until")
+
+    def __init__(self) -> None:
+        self.until = 0
+        self._spells = [Spells() for _ in Blame]
+
+    def note(self, blame: int, begin: int, end: int) -> None:
+        """In the cycles ``[begin, end)``, the latest so far, a `Blame` was the cause."""
+        self._spells[blame - 1].add(begin, end)
+        self.until = end
+
+    def note_those_of(self, other: Blames, start: int, end: int) -> None:
+        """Note what was the cause for another one in ``[start, end)``, the latest so far."""
+        for index, spells in enumerate(self._spells):
+            spells.add_those_of(other._spells[index], start, end)
+        self.until = end
+
+    def book(self, state: int, start: int, end: int, pieces: Pieces) -> None:
+        """Tell pieces of a state, which lasted for ``[start, end)``, what is to blame for it."""
+        if self.until <= start or start >= end:
+            return
+        for index, spells in enumerate(self._spells):
+            if cycles := spells.within(start, end):
+                pieces.blame(state, index + 1, cycles)

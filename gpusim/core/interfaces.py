@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mypy_extensions import mypyc_attr, trait
 
+from gpusim.core.blame import Blames
 from gpusim.core.engine import Sleeper, Wakeable
 from gpusim.core.mapping import Mapping
 from gpusim.core.mshr import Admission
@@ -22,8 +23,13 @@ class Inbound:
 
     ready: int
 
-    def connect(self, receiver: Sleeper) -> None:
-        """Name the process that is woken when a packet arrives."""
+    def connect(self, receiver: Sleeper, blames: Blames | None = None) -> None:
+        """Name the process that is woken when a packet arrives.
+
+        Args:
+            receiver: the process.
+            blames: when it is stalled, for senders that wait for room; None: it keeps no account.
+        """
         raise NotImplementedError
 
     def arrived(self) -> int:

@@ -2,9 +2,9 @@
 
 A **trail** is a flat list of integers, ``[state, cycle, state, cycle, ...]``: from that cycle on,
 the traveller was in that state (`gpusim.core.states.State`).  A traveller that waits for another
-one (a load for its translation, a merged miss for the miss before it) notes a **link** instead of
-a state: -1 for its `origin`, ``-2 - index`` into its `links`.  `resolve_trail` follows the links,
-only when a trail is read.
+one (a load for its translation, a merged miss for the miss before it), or whose wait something else
+knows (`Traveller.refine`), notes a **link** instead of a state: -1 for its `origin`, ``-2 - index``
+into its `links`.  `resolve_trail` follows the links, only when a trail is read.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Final
 
 from mypy_extensions import mypyc_attr, trait
 
+from gpusim.core.cut import KeptPieces, Piece, Pieces
 from gpusim.core.engine import Sink
 from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping
 from gpusim.core.unboxed import IntList
@@ -32,39 +33,6 @@ class Kind(IntEnum):
     """A page-table entry is read."""
     WRITEBACK = 5
     """A dirty line leaves the L2 cache."""
-
-
-Piece = tuple[int, int, int]
-"""State, first cycle, cycle after the last."""
-
-CONTINUES: Final = 1 << 12
-"""Mark of a state in a trail that goes on from the entry before it (see `gpusim.core.blame`)."""
-
-
-class Pieces:
-    """What a time is cut into, by a trail; a subclass says what becomes of the pieces."""
-
-    __slots__ = ()
-
-    def add(self, state: int, begin: int, end: int) -> None:
-        """A piece, which comes before the one added last."""
-        raise NotImplementedError
-
-
-class KeptPieces(Pieces):
-    """Pieces that are kept.
-
-    Attributes:
-        pieces: the last one first.
-    """
-
-    __slots__ = ("pieces",)
-
-    def __init__(self) -> None:
-        self.pieces: list[Piece] = []
-
-    def add(self, state: int, begin: int, end: int) -> None:
-        self.pieces.append((state, begin, end))
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -120,6 +88,13 @@ class Traveller(Trailed):
         self.trail.append(-1 - len(self.links))
         self.trail.append(cycle)
 
+    def refine(self, other: Trailed) -> None:
+        """From its latest state on, `other` says what states it has been in."""
+        if self.links is None:
+            self.links = []
+        self.links.append(other)
+        self.trail[-2] = -1 - len(self.links)
+
     def cut(self, start: int, end: int, pieces: Pieces) -> None:
         """Add the pieces of ``[start, end)``, the last one first; links are followed."""
         trail = self.trail
@@ -128,8 +103,6 @@ class Traveller(Trailed):
             if begin < end:
                 state = trail[i]
                 if state >= 0:
-                    if state & CONTINUES and begin == start:
-                        state &= ~CONTINUES  # what it goes on from is cut off
                     pieces.add(state, begin, end)
                 elif state == -1:
                     assert self.origin is not None

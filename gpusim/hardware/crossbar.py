@@ -10,6 +10,7 @@ from attrs import frozen
 from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import CrossbarConfig
+from gpusim.core.blame import Blames
 from gpusim.core.component import Component
 from gpusim.core.counters import count
 from gpusim.core.engine import NEVER, EventLoop, Sink, Sleeper, Waiters, Wake, Wakeable
@@ -48,6 +49,7 @@ class Link(Inbound):
 
     __slots__ = (
         "_arrivals",
+        "_blames",
         "_counters",
         "_entrances",
         "_flits",
@@ -68,10 +70,11 @@ class Link(Inbound):
         self._counters = counters
         self._free_at = 0
         self._receiver: Wake | None = None
+        self._blames: Blames | None = None
 
-    def connect(self, receiver: Sleeper) -> None:
-        """Name the process that is woken when a packet arrives."""
+    def connect(self, receiver: Sleeper, blames: Blames | None = None) -> None:
         self._receiver = receiver.wake
+        self._blames = blames
 
     def put(self, arrival: int, request: MemoryRequest, entrance: Entrance, flits: int) -> None:
         """Let a packet arrive in cycle `arrival`."""
@@ -110,13 +113,16 @@ class Link(Inbound):
         now = self.env._now
         request, entrance = queue[0], self._entrances[0]
         del queue[0], self._entrances[0]
-        self._counters.queue_cycles += now - self._arrivals.pop(0)
+        arrived = self._arrivals.pop(0)
+        self._counters.queue_cycles += now - arrived
         self._free_at = free_at = now + self._flits.pop(0)
         self.ready = max(self._arrivals[0], free_at) if queue else NEVER
         entrance.inside -= 1
         if entrance.blocked.waiting:
-            for sender in entrance.blocked.waiting:
-                sender.because(request.trail)
+            blames = self._blames
+            if blames is not None and blames.until > arrived:
+                for sender in entrance.blocked.waiting:
+                    sender.because(blames, arrived)
             entrance.blocked.wake()
         return request
 

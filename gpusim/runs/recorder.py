@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
-from gpusim.core.blame import whole
 from gpusim.core.mapping import ASID_SHIFT, VPN_MASK
 from gpusim.core.request import MemoryRequest, resolve_trail
 from gpusim.results.datasets import RECORDS, check_records
@@ -59,7 +58,7 @@ class Recorder:
     def _request(self, request: MemoryRequest, begin: int, end: int) -> None:
         """A memory transaction that lived in the cycles ``[begin, end)``."""
         access = cast("WarpAccess | None", request.access)
-        pieces = whole(resolve_trail(request, begin, end)[::-1])[::-1]
+        pieces = resolve_trail(request, begin, end)
         self._tables["requests"].append(
             request.app,
             request.sm,

@@ -12,7 +12,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from gpusim.core.request import Piece
+from gpusim.core.cut import Piece
 from gpusim.files.columns import Column, Table
 from gpusim.files.dimensions import (
     ENTRY,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator
 from operator import itemgetter
 from typing import Generic, TypeVar
 
+from gpusim.core.blame import Blames
 from gpusim.core.engine import NEVER, Environment, Port, Sink, Sleeper, Wakeable
 from gpusim.core.interfaces import Inbound
 from gpusim.core.mapping import Mapping
@@ -86,7 +87,7 @@ class MockLink(Inbound):
         self.queue: list[tuple[int, MemoryRequest]] = []
         self.ready = NEVER
 
-    def connect(self, receiver: Sleeper) -> None:
+    def connect(self, receiver: Sleeper, blames: Blames | None = None) -> None:
         self.receiver = receiver
 
     def put(self, cycle: int, request: MemoryRequest) -> None:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import attr
 import pytest
 
 import gpusim
 from gpusim.config.schema import GpuConfig
-from gpusim.core.blame import Blame, blamed, whole
-from gpusim.core.request import CONTINUES
+from gpusim.core.blame import Blame
+from gpusim.core.cut import KeptPieces, Piece
+from gpusim.core.request import Trailed, Traveller
 from gpusim.core.states import State
-from gpusim.core.unboxed import IntList
+from gpusim.core.unboxed import IntList, zeros
 from gpusim.files.units import Bytes
-from gpusim.hardware.cache.bank_stalls import BankStalls
+from gpusim.hardware.cache.bank_stalls import BankStalls, BankWait
+from gpusim.hardware.sm.history import History
 from gpusim.hardware.sm.l2_waits import L2Waits
+from gpusim.hardware.sm.ledger import BookedPieces
 from gpusim.machine import Machine, Tenant
 from gpusim.results.bank_waits import bank_waits
 from gpusim.results.comparison import compare
@@ -25,14 +26,21 @@ from tests.opened import opened_machine
 
 BASE = 1 << 32
 LINK, L2 = int(State.INTERCONNECT), int(State.L2)
+CACHE, DRAM = int(State.CACHE), int(State.DRAM)
 MERGE, MSHRS = int(Blame.MERGE_LIST), int(Blame.MSHRS)
 ONE_BANK = change(SMALL, sm={"count": 1}, l2={"banks": 1, "size": Bytes(64 << 10)})
 
 
-def waits(config: GpuConfig, *scripts: Script) -> tuple[L2Waits, dict[str, int]]:
-    """Waits of warps, one a script, for stalled banks, and sums over their states."""
+def machine_for(config: GpuConfig, *scripts: Script) -> Machine:
+    """A machine with warps, one a script."""
     application = ScriptedApplication([ScriptedLaunch([list(scripts)])])
     machine: Machine = opened_machine(config, [Tenant("app", application, range(1))], 1)
+    return machine
+
+
+def waits(config: GpuConfig, *scripts: Script) -> tuple[L2Waits, dict[str, int]]:
+    """Waits of warps for stalled banks, and sums over their states."""
+    machine = machine_for(config, *scripts)
     run_machine(machine)
     (sm,) = machine.sms
     return sm.ledger.l2_waits[0], dict(zip(machine.states, sm.ledger.sums[0], strict=True))
@@ -72,6 +80,18 @@ def test_each_miss_is_at_the_bank_while_the_one_before_it_is_fetched() -> None:
     assert found.behind_mshrs == pytest.approx((1 + 2) * fetch, rel=0.1)
 
 
+def test_a_trail_is_no_longer_however_often_the_bank_was_stalled() -> None:
+    """The sixteenth miss waits while fifteen others are fetched, one after the other."""
+    lengths: list[int] = []
+    scripts: list[Script] = [[("load", BASE + 128 * line), ("wait", 0)] for line in range(16)]
+    machine = machine_for(change(ONE_BANK, l2={"mshrs": 1}), *scripts)
+    (sm,) = machine.sms
+    sm.lsu.on_request.listen(lambda request, _begin, _end: lengths.append(len(request.trail)))
+    run_machine(machine)
+    assert sm.ledger.l2_waits[0].behind_mshrs > 0
+    assert max(lengths) == lengths[0]
+
+
 def test_a_full_way_to_dram_and_a_full_way_back_are_told_apart() -> None:
     narrow = change(
         ONE_BANK, dram={"read_queue": 1, "write_queue": 1}, crossbar={"bytes_per_cycle": 1}
@@ -85,45 +105,55 @@ def test_a_full_way_to_dram_and_a_full_way_back_are_told_apart() -> None:
 # -- trails --------------------------------------------------------------------------------------
 
 
-def test_marks_split_the_last_state_and_leave_it_what_it_was() -> None:
+def told(trailed: Trailed, start: int, end: int) -> tuple[list[Piece], dict[str, int]]:
+    """The pieces of a time, and what is to blame for some of it."""
+    pieces, waits = KeptPieces(), L2Waits()
+    trailed.cut(start, end, pieces)
+    sums = zeros(len(State))
+    trailed.cut(start, end, BookedPieces(sums, waits))
+    assert sum(sums) == sum(until - begin for _, begin, until in pieces.pieces) == end - start
+    return pieces.pieces[::-1], counts(waits)
+
+
+def stalled(*intervals: tuple[int, int, int]) -> BankStalls:
     stalls = BankStalls()
-    for cause, begin, end in ((MSHRS, 10, 20), (MSHRS, 20, 25), (MERGE, 30, 40), (MERGE, 41, 41)):
+    for cause, begin, end in intervals:
         stalls.begin(cause, begin)
         stalls.end(end)
-    assert stalls.intervals == [(10, 25, MSHRS), (30, 40, MERGE)]
-    trail = IntList([LINK, 5])
-    stalls.mark(trail, 15)
-    assert trail == [
-        *(LINK, 5),
-        *(blamed(LINK, MSHRS) | CONTINUES, 15),
-        *(LINK | CONTINUES, 25),
-        *(blamed(LINK, MERGE) | CONTINUES, 30),
-        *(LINK | CONTINUES, 40),
-    ]
-    pieces: list[Any] = [
-        (state, cycle, cycle)
-        for state, cycle in zip(list(trail)[::2], list(trail)[1::2], strict=True)
-    ]
-    assert [state for state, _, _ in whole(pieces[::-1])] == [LINK]
-    stalls.forget(29)
-    assert stalls.intervals == [(30, 40, MERGE)]
-    stalls.forget(40)
-    assert not stalls.intervals
+    return stalls
 
 
-def test_what_is_next_at_a_bank_and_tries_again_has_one_mark() -> None:
-    stalls = BankStalls()
-    trail = IntList([L2, 10])
-    for begin, end in ((10, 12), (12, 19)):
-        stalls.begin(MERGE, begin)
-        stalls.end(end)
-        stalls.mark(trail, trail[-1])
-    assert trail == [blamed(L2, MERGE), 10, L2 | CONTINUES, 19]
+def test_a_wait_is_told_by_the_stalls_of_its_bank() -> None:
+    stalls = stalled((MSHRS, 10, 20), (MSHRS, 20, 25), (MERGE, 30, 40), (MERGE, 41, 41))
+    wait = BankWait(stalls, arrived=15, next_at=32)
+    wait.until = 38
+    states = [(LINK, 5, 32), (L2, 32, 60)]
+    assert told(wait, 5, 60) == (
+        states,
+        {"behind_mshrs": 10, "behind_merge_lists": 2, "at_merge_lists": 6},
+    )
+    assert told(wait, 20, 31) == ([(LINK, 20, 31)], {"behind_mshrs": 5, "behind_merge_lists": 1})
+    assert told(wait, 36, 60) == ([(L2, 36, 60)], {"at_merge_lists": 2})
+    assert told(wait, 50, 60) == ([(L2, 50, 60)], {})
 
 
-def test_pieces_that_lay_apart_stay_apart() -> None:
-    pieces = [(L2, 20, 30), (L2 | CONTINUES, 15, 20), (blamed(L2, MERGE), 10, 15), (L2, 0, 10)]
-    assert whole(pieces) == [(L2, 20, 30), (L2, 10, 20), (L2, 0, 10)]
+def test_a_wait_stands_in_the_trail_for_the_state_in_which_it_began() -> None:
+    request = Traveller(0, 0, 0, 0, IntList([CACHE, 0, LINK, 5]))
+    wait = BankWait(stalled((MERGE, 12, 19)), arrived=10, next_at=15)
+    request.refine(wait)
+    request.trail += [DRAM, 30]
+    states = [(CACHE, 0, 5), (LINK, 5, 15), (L2, 15, 30), (DRAM, 30, 40)]
+    assert told(request, 0, 40) == (states, {"behind_merge_lists": 3, "at_merge_lists": 4})
+
+
+def test_who_waits_for_room_takes_over_what_its_packet_waited_for() -> None:
+    history = History(LINK)
+    history.blames.note_those_of(stalled((MERGE, 0, 20), (MSHRS, 22, 30), (MERGE, 31, 50)), 10, 40)
+    assert told(history, 5, 60) == (
+        [(LINK, 5, 60)],
+        {"behind_merge_lists": 10 + 9, "behind_mshrs": 8},
+    )
+    assert told(history, 15, 24) == ([(LINK, 15, 24)], {"behind_merge_lists": 5, "behind_mshrs": 2})
 
 
 # -- what people see -----------------------------------------------------------------------------

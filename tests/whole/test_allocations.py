@@ -16,9 +16,9 @@ pytestmark = [
 ]
 
 MOST = {
-    "hit-heavy": (100, 9.6, 3.9),
-    "tlb-miss-heavy": (30, 25.1, 4.4),
-    "dram-heavy": (15, 49.8, 21.4),
+    "hit-heavy": (100, 9.5, 3.9),
+    "tlb-miss-heavy": (30, 24.9, 4.3),
+    "dram-heavy": (15, 45.4, 19.4),
 }
 """By case: iterations, and the most allocations and boxed integers of a transaction."""
 

@@ -13,7 +13,8 @@ from mypy_extensions import mypyc_attr
 from simpy.core import StopSimulation
 from simpy.events import NORMAL, URGENT, EventPriority
 
-from gpusim.core.unboxed import IntDict, IntHeap, IntList, heappop, heappush
+from gpusim.core.blame import Blames
+from gpusim.core.unboxed import IntDict, IntHeap, heappop, heappush
 
 NEVER: Final = 1 << 60
 """A cycle that no simulation reaches; compiled code keeps ints below 2^62 unboxed."""
@@ -32,10 +33,14 @@ class Wakeable:
         """There is room: wake up later in this cycle."""
         raise NotImplementedError
 
-    def because(self, trail: IntList) -> None:
-        """Room comes from a packet with this trail, which tells why it took as long; before `now`.
+    def because(self, blames: Blames, since: int) -> None:
+        """Room comes as a packet leaves what it was at since a cycle; called before `now`.
 
         Most senders keep no account of why they waited.
+
+        Args:
+            blames: when what it was at was stalled.
+            since: the cycle.
         """
 
 

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from gpusim.core.blame import blamed
-from gpusim.core.request import CONTINUES
-from gpusim.core.unboxed import IntList
+from typing import Final
 
-Interval = tuple[int, int, int]
-"""First cycle, cycle after the last, `gpusim.core.blame.Blame`."""
+from gpusim.core.blame import Blames
+from gpusim.core.cut import Pieces
+from gpusim.core.engine import NEVER
+from gpusim.core.request import Trailed
+from gpusim.core.states import State
+
+_L2: Final = int(State.L2)
+_INTERCONNECT: Final = int(State.INTERCONNECT)
 
 
-class BankStalls:
-    """Intervals in which a bank looked nothing up, as far as requests that are there met them.
+class BankStalls(Blames):
+    """Intervals in which a bank looked nothing up.
 
     Attributes:
         cause: of the stall under way (`gpusim.core.blame.Blame`); 0: there is none.
-        intervals: those that are over, in their order.
     """
 
-    __slots__ = ("_since", "cause", "intervals")
+    __slots__ = ("_since", "cause")
 
     def __init__(self) -> None:
+        super().__init__()
         self.cause = 0
-        self.intervals: list[Interval] = []
         self._since = 0
 
     def begin(self, cause: int, now: int) -> None:
@@ -33,40 +36,38 @@ class BankStalls:
         self._since = now
 
     def end(self, now: int) -> None:
-        """The bank looks again what it can do; stalls of one cause that adjoin are one."""
-        intervals, since, cause = self.intervals, self._since, self.cause
+        """The bank looks again what it can do."""
+        if self._since < now:
+            self.note(self.cause, self._since, now)
         self.cause = 0
-        if since == now:
-            return
-        if intervals and intervals[-1][1] == since and intervals[-1][2] == cause:
-            since = intervals.pop()[0]
-        intervals.append((since, now, cause))
 
-    def forget(self, before: int) -> None:
-        """Drop what was over when the oldest request that is there arrived."""
-        intervals = self.intervals
-        while intervals and intervals[0][1] <= before:
-            del intervals[0]
 
-    def mark(self, trail: IntList, start: int) -> None:
-        """Note in a trail which part of its last state is the bank's, from cycle `start` on.
+class BankWait(Trailed):
+    """A request's wait for a stalled bank, for its trail: in the crossbar, then next at the bank.
 
-        The last state stays what it is: its pieces are marked as such of one.
-        """
-        state, noted = trail[-2] & ~CONTINUES, trail[-1]
-        for since, end, cause in self.intervals:
-            if end <= start:
-                continue
-            begin = max(since, start)
-            marked = blamed(state, cause)
-            if noted != begin:
-                trail.append(marked | CONTINUES)
-                trail.append(begin)
-            elif len(trail) > 2 and trail[-4] & ~CONTINUES == marked:
-                trail[-1] = noted = end
-                continue
-            else:
-                trail[-2] = marked | trail[-2] & CONTINUES
-            trail.append(state | CONTINUES)
-            trail.append(end)
-            noted = end
+    Args:
+        stalls: of the bank.
+        arrived: cycle in which the request came to the bank's end of the crossbar.
+        next_at: cycle in which it was next; from then on it was in the L2 cache.
+
+    Attributes:
+        until: cycle in which the bank took it, which stalls of the bank no longer delay.
+    """
+
+    __slots__ = ("_arrived", "_next_at", "_stalls", "until")
+
+    def __init__(self, stalls: BankStalls, arrived: int, next_at: int) -> None:
+        self.until = NEVER
+        self._stalls = stalls
+        self._arrived = arrived
+        self._next_at = next_at
+
+    def cut(self, start: int, end: int, pieces: Pieces) -> None:
+        next_at = max(self._next_at, start)
+        if next_at < end:
+            pieces.add(_L2, next_at, end)
+            self._stalls.book(_L2, next_at, min(end, self.until), pieces)
+            end = next_at
+        if start < end:
+            pieces.add(_INTERCONNECT, start, end)
+            self._stalls.book(_INTERCONNECT, max(start, self._arrived), end, pieces)

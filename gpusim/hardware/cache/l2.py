@@ -8,7 +8,7 @@ from typing import Any, Final
 from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import L2Config
-from gpusim.core.blame import STATE, Blame
+from gpusim.core.blame import Blame
 from gpusim.core.component import Component
 from gpusim.core.engine import NEVER, Port, Probe, Sink, Stall
 from gpusim.core.mshr import Mshrs
@@ -18,7 +18,7 @@ from gpusim.core.states import State
 from gpusim.core.warp_program import BYTES_SHIFT, SECTORS
 from gpusim.hardware.cache.array import CacheArray
 from gpusim.hardware.cache.bank_site import BankSite
-from gpusim.hardware.cache.bank_stalls import BankStalls
+from gpusim.hardware.cache.bank_stalls import BankStalls, BankWait
 from gpusim.hardware.cache.dram_misses import WRITEBACK_BUFFER
 from gpusim.hardware.cache.homes import Crossing
 from gpusim.hardware.cache.l2_counters import L2Counters
@@ -95,6 +95,8 @@ class L2Bank(Component):
         self.process = env.start(self._run())
         self._stall = Stall(self.process.wake)
         self._stalls = BankStalls()
+        self._wait: BankWait | None = None
+        """Of the request that is next on the link, if it has had to wait for the bank."""
         self._waits_for_fill = False
         self.misses = misses(self)
         self._virtual = self.misses.virtual
@@ -104,7 +106,7 @@ class L2Bank(Component):
         self._shared = self.misses.shared
         self.laws = self.misses.laws
         self.requests.connect(self.process)
-        site.link.connect(self.process)
+        site.link.connect(self.process, self._stalls)
         self.fills.connect(self.process)
 
     def _follow_sectors(self, config: L2Config) -> None:
@@ -237,21 +239,25 @@ class L2Bank(Component):
     def _take_from_link(self, now: int) -> bool:
         """Look up the next request of an SM; False if it has to wait."""
         link, stalls = self._link, self._stalls
-        request = link.head()
-        trail = request.trail
-        if trail[-2] & STATE != _L2:
-            if stalls.intervals and trail[-2] == _INTERCONNECT:
-                stalls.mark(trail, link.arrived())
-            trail.append(_L2)
-            trail.append(now)
-        elif stalls.intervals:
-            stalls.mark(trail, trail[-1])
+        request, wait = link.head(), self._wait
+        if wait is None:
+            trail = request.trail
+            if trail[-2] == _INTERCONNECT and stalls.until > (arrived := link.arrived()):
+                wait = self._wait = BankWait(stalls, arrived, now)
+                request.refine(wait)
+            elif trail[-2] != _L2:
+                trail.append(_L2)
+                trail.append(now)
         if not self._serve(request):
+            if wait is None:
+                self._wait = BankWait(stalls, request.trail[-1], request.trail[-1])
+                request.refine(self._wait)
             return False
+        if wait is not None:
+            wait.until = now
+            self._wait = None
         link.take()
         self._left -= 1
-        if stalls.intervals:
-            stalls.forget(link.arrived())
         return True
 
     def _serve(self, request: MemoryRequest) -> bool:

@@ -6,11 +6,12 @@ from typing import Final, Protocol
 
 from mypy_extensions import mypyc_attr
 
-from gpusim.core.blame import STATE, blame_of, blamed
+from gpusim.core.blame import Blames
+from gpusim.core.cut import Pieces
 from gpusim.core.engine import EventLoop, Stall, Wake, Wakeable
-from gpusim.core.request import CONTINUES, Piece, Pieces, Trailed
+from gpusim.core.request import Trailed
 from gpusim.core.states import State
-from gpusim.core.unboxed import IntList, position, without_first, zeros
+from gpusim.core.unboxed import position, without_first, zeros
 
 _INTERCONNECT: Final = int(State.INTERCONNECT)
 _LONG: Final = 8192
@@ -19,26 +20,19 @@ the oldest state that is left."""
 
 
 class History(Trailed):
-    """States of the unit, and the cycles in which they began; travellers link to it."""
+    """States of the unit, and the cycles in which they began; travellers link to it.
 
-    __slots__ = ("_blames", "_cycles", "_states")
+    Attributes:
+        blames: what is to blame for waiting for the crossbar.
+    """
+
+    __slots__ = ("_cycles", "_states", "blames")
 
     def __init__(self, state: int) -> None:
         self._states = zeros(1)
         self._cycles = zeros(1)
         self._states[0] = state
-        self._blames: list[Piece] = []
-        """Blames (`gpusim.core.blame`) and the cycles in which they are those of the state."""
-
-    def blame(self, piece: int, begin: int, end: int) -> None:
-        """Note what is to blame for the state in the cycles ``[begin, end)``, the latest so far."""
-        blames = self._blames
-        blame = blame_of(piece)
-        if blames and blames[-1][0] == blame and blames[-1][2] == begin:
-            begin = blames.pop()[1]
-        blames.append((blame, begin, end))
-        if len(blames) > _LONG:
-            del blames[: _LONG // 2]
+        self.blames = Blames()
 
     def enter(self, state: int, now: int) -> None:
         """From `now` on, the unit is in `state`; of several in one cycle, the last one counts.
@@ -74,23 +68,10 @@ class History(Trailed):
         self._add(states[entry], start, end, pieces)
 
     def _add(self, state: int, start: int, end: int, pieces: Pieces) -> None:
-        """Add a piece, in parts if something is to blame for some of it, the last one first."""
-        if state == _INTERCONNECT and self._blames:
-            for blame, first, last in reversed(self._blames):
-                if last <= start:
-                    break
-                if first >= end:
-                    continue
-                begin, until = max(first, start), min(last, end)
-                if until < end:
-                    pieces.add(state | CONTINUES, until, end)
-                marked = blamed(state, blame)
-                if begin == start:
-                    pieces.add(marked, begin, until)
-                    return
-                pieces.add(marked | CONTINUES, begin, until)
-                end = begin
+        """Add a piece, and what is to blame for it."""
         pieces.add(state, start, end)
+        if state == _INTERCONNECT:
+            self.blames.book(state, start, end, pieces)
 
 
 class Freeable(Protocol):
@@ -128,14 +109,11 @@ class RecordedStall(Stall):
         what.when_free(self)
         return self.note(state)
 
-    def because(self, trail: IntList) -> None:
+    def because(self, blames: Blames, since: int) -> None:
+        begin = max(since, self._since, self.history.blames.until)
         now = self._env._now
-        for index in range(0, len(trail), 2):
-            if (state := trail[index]) > STATE and blame_of(state):
-                begin = max(trail[index + 1], self._since)
-                end = min(trail[index + 3], now) if index + 3 < len(trail) else now
-                if begin < end:
-                    self.history.blame(state, begin, end)
+        if begin < now:
+            self.history.blames.note_those_of(blames, begin, now)
 
     def note(self, state: int) -> bool:
         """From now on those in the queue wait in `state`; False, for the caller to return."""

@@ -6,7 +6,7 @@ from typing import Final
 
 import attr
 
-from gpusim.core.blame import STATE, Blame, blame_of
+from gpusim.core.blame import Blame
 from gpusim.core.counters import count
 from gpusim.core.metrics import Metric, Total, declare_metrics
 from gpusim.core.states import State
@@ -69,11 +69,9 @@ class L2Waits:
         """The same of the state l2."""
         return self.at_merge_lists + self.at_mshrs + self.at_dram + self.at_replies
 
-    def add(self, piece: int, cycles: int) -> None:
-        """Book the cycles of a piece of a trail, if a bank is to blame for them."""
-        blame, behind = blame_of(piece), piece & STATE == _INTERCONNECT
-        if not blame:
-            return
+    def add(self, state: int, blame: int, cycles: int) -> None:
+        """Book cycles of a state for which a bank is to blame."""
+        behind = state == _INTERCONNECT
         if blame == _MERGE_LIST:
             self.behind_merge_lists += cycles if behind else 0
             self.at_merge_lists += 0 if behind else cycles

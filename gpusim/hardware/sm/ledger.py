@@ -6,9 +6,9 @@ from typing import Final
 
 from mypy_extensions import mypyc_attr
 
-from gpusim.core.blame import STATE, whole
+from gpusim.core.cut import KeptPieces, Pieces
 from gpusim.core.engine import Probe
-from gpusim.core.request import KeptPieces, Pieces, Trailed
+from gpusim.core.request import Trailed
 from gpusim.core.states import State
 from gpusim.core.unboxed import IntList, zeros
 from gpusim.hardware.sm.l2_waits import L2Waits
@@ -47,9 +47,10 @@ class BookedPieces(Pieces):
         self._l2_waits = l2_waits
 
     def add(self, state: int, begin: int, end: int) -> None:
-        if state > STATE:
-            self._l2_waits.add(state, end - begin)
-        self._sums[state & STATE] += end - begin
+        self._sums[state] += end - begin
+
+    def blame(self, state: int, blame: int, cycles: int) -> None:
+        self._l2_waits.add(state, blame, cycles)
 
 
 class Ledger:
@@ -109,7 +110,7 @@ class Ledger:
         if self.on_interval.listeners:
             kept = KeptPieces()
             cause.cut(warp.since, now, kept)
-            for piece, begin, end in reversed(whole(kept.pieces)):
+            for piece, begin, end in reversed(kept.pieces):
                 self._tell(warp, piece, begin, end)
         warp.state = state
         warp.since = now
