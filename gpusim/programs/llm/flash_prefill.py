@@ -174,7 +174,8 @@ def attend(k: gpu.BlockTracer, at: Matrices, of: PrefillParameters) -> gpu.Steps
     for place, inside in queries.places(k, of):
         k.store(at.out, place, 0, inside)
     row = k.bx * of.tile_rows + k.tid
-    k.store(at.lse, (prompt * of.heads + head) * of.tokens + row, 0, row < of.tokens)
+    inside = (k.tid < of.tile_rows) & (row < of.tokens)
+    k.store(at.lse, (prompt * of.heads + head) * of.tokens + row, 0, inside)
 
 
 @gpu.program("flash_prefill", PrefillParameters)
