@@ -21,7 +21,11 @@ from gpusim.files.interrupts import interrupted_by
 
 EXIT_USER_ERROR = 2
 EXIT_SIMULATOR_ERROR = 3
-EXIT_INTERRUPTED = 130
+_EXIT_SIGNALLED = 128
+"""With the signal's number, the exit code that shells expect: 130 of Ctrl-C."""
+
+_received: int = signal.SIGINT
+"""The signal that has ended the work."""
 
 
 class _Commands(TyperGroup):
@@ -47,7 +51,7 @@ def _explain(error: BaseException) -> tuple[int, str] | None:
     """Exit code and message; None for what is no business of a user."""
     interrupt = interrupted_by(error)
     if interrupt is not None:
-        return EXIT_INTERRUPTED, f"interrupted; {interrupt or 'nothing was written'}"
+        return _EXIT_SIGNALLED + _received, f"interrupted; {interrupt or 'nothing was written'}"
     if isinstance(error, UserError):
         return EXIT_USER_ERROR, str(error)
     if isinstance(error, SimulatorError):
@@ -64,6 +68,8 @@ def _of_the_system(error: BaseException) -> tuple[int, str] | None:
         return EXIT_USER_ERROR, "something in the input is nested too deeply"
     if isinstance(error, BrokenPipeError):
         return EXIT_USER_ERROR, "the output cannot be printed: its reader has ended"
+    if isinstance(error, FileNotFoundError) and not error.filename:
+        return EXIT_USER_ERROR, "the current folder is gone: change into one that is there"
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else "cannot print: "
         return EXIT_USER_ERROR, f"{where}{error.strerror or error}"
@@ -148,8 +154,10 @@ def _add_commands() -> None:
 _add_commands()
 
 
-def _interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:
-    """Ctrl-C: what is torn down half-way from now on keeps its complaints to itself."""
+def _interrupt(number: int, _frame: FrameType | None) -> NoReturn:
+    """Ctrl-C or SIGTERM: what is torn down half-way from now on keeps its complaints to itself."""
+    global _received  # noqa: PLW0603  (a process ends once)
+    _received = number
     sys.unraisablehook = lambda _: None
     raise KeyboardInterrupt
 
@@ -160,4 +168,5 @@ def main() -> None:
     leave_out_current_folder()
     os.environ.update(SAFE_PATH)
     signal.signal(signal.SIGINT, _interrupt)
+    signal.signal(signal.SIGTERM, _interrupt)
     app(prog_name="gpusim")

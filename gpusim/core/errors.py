@@ -7,9 +7,17 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 
+from gpusim.core.terminal_text import shown
+
 
 class UserError(Exception):
-    """Something in the user's input is wrong; the message says where and what is allowed."""
+    """Something in the user's input is wrong; the message says where and what is allowed.
+
+    What a terminal would obey in it is made visible.
+    """
+
+    def __str__(self) -> str:
+        return shown(super().__str__())
 
 
 class OptionError(UserError):

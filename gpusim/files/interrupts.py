@@ -1,4 +1,4 @@
-"""Ctrl-C held back until nothing is half-done."""
+"""Ctrl-C and SIGTERM held back until nothing is half-done."""
 
 from __future__ import annotations
 
@@ -8,26 +8,30 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+_HELD_BACK = (signal.SIGINT, signal.SIGTERM)
+
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Let Ctrl-C take effect at the end of the block, not inside it.
+    """Let Ctrl-C, and SIGTERM if it is handled, take effect at the end of the block, not inside.
 
     HDF5 calls Python to write; an exception that a signal raises there, it can neither handle nor
     hand on.  Blocks are short: what is written at once, not what is computed.
     """
-    handler = signal.getsignal(signal.SIGINT)
-    if not callable(handler) or threading.current_thread() is not threading.main_thread():
-        yield
-        return
+    handlers = {number: signal.getsignal(number) for number in _HELD_BACK}
+    own = {number: handler for number, handler in handlers.items() if callable(handler)}
+    if threading.current_thread() is not threading.main_thread():
+        own = {}
     received: list[tuple[int, FrameType | None]] = []
-    signal.signal(signal.SIGINT, lambda number, frame: received.append((number, frame)))
+    for number in own:
+        signal.signal(number, lambda number, frame: received.append((number, frame)))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, handler)
+        for number, handler in own.items():
+            signal.signal(number, handler)
         if received:
-            handler(*received[-1])
+            own[signal.Signals(received[-1][0])](*received[-1])
 
 
 def interrupted_by(error: BaseException) -> str | None:

@@ -61,7 +61,9 @@ def declared_names(cls: type) -> tuple[str, ...]:
     """Names in the body of a class, also of attributes that have a type and no value."""
     if is_compiled(cls):
         return tuple(_declared(cls))
-    return tuple(dict.fromkeys((*vars(cls), *vars(cls).get("__annotations__", ()))))
+    annotations = vars(cls).get("__annotations__")  # of metaclasses and modules, a descriptor
+    named = annotations if isinstance(annotations, dict) else ()
+    return tuple(dict.fromkeys((*vars(cls), *named)))
 
 
 def is_compiled(cls: type) -> bool:

@@ -459,13 +459,16 @@ class Machine:
         return [sm.ledger.sums[app] for sm in self.sms]
 
     def _progress(self) -> int:
-        """Changes whenever a transaction is issued or answered, a page walked, a warp ended."""
+        """Changes whenever a transaction is issued or answered, a page walked, a warp ended.
+
+        Where pages come on demand, they and their walks count while warps get on between them.
+        """
         issued = sum(c.instructions + c.warps for sm in self.sms for c in sm.counters)
         filled = sum(c.fills for l1 in self.l1s for c in l1.counters)
         walked = sum(c.walks for system in self.systems for c in system.walkers.counters)
         replied = sum(system.replies.counters.packets for system in self.systems)
-        paged = 0 if self.paging is None else self.paging.progress()
-        return issued + filled + walked + replied + paged
+        work = issued + filled + replied
+        return work + walked if self.paging is None else self.paging.progress(work, walked)
 
     def _report(self) -> str:
         return "\n".join(

@@ -36,6 +36,10 @@ from gpusim.hardware.walk import Memory
 from gpusim.machine.pages import Pages
 from gpusim.machine.tenants import Tenant
 
+_TIMES_IN_VAIN, _PAGES_IN_VAIN = 10, 100
+"""How often the whole device memory may be replaced while no warp gets on, and how many pages more
+where it holds few [our choice]."""
+
 
 class Paging:
     """All parts of demand paging; made before the memory system, and then connected to it.
@@ -69,6 +73,10 @@ class Paging:
         self._page = page = config.memory.page
         self._memories = table.memories
         self._memory_of = self._device_memories(table.memories, seed)
+        rooms = [one.room or 0 for one in dict.fromkeys(self._memory_of)]
+        self._most_in_vain = _TIMES_IN_VAIN * sum(rooms) + _PAGES_IN_VAIN
+        self._work = self._left = 0
+        """Work of warps when the watchdog last saw some, and pages that had left by then."""
         self._pinned = [frozenset(self._pinned_pages(tenant)) for tenant in tenants]
         remote = paging.migration != "fault"
         self.placement = Placement(
@@ -219,10 +227,24 @@ class Paging:
         if self.host is not None:
             yield self.host
 
-    def progress(self) -> int:
-        """Changes whenever the driver has done something."""
-        whole = self.driver.whole
-        return whole.batches + sum(c.pages_out + c.pages_migrated for c in self.driver.counters)
+    def progress(self, work: int, walked: int) -> int:
+        """Changes whenever warps get on, or pages move for them.
+
+        Pages that come and go while no warp gets on are no progress: when more have left since then
+        than several times as many as there is room for, only work counts.
+
+        Args:
+            work: instructions that were issued, and lines that came to warps.
+            walked: walks that have ended.
+        """
+        counters = self.driver.counters
+        left = sum(one.pages_out for one in counters)
+        if work != self._work:
+            self._work, self._left = work, left
+        if left - self._left > self._most_in_vain:
+            return work
+        migrated = sum(one.pages_migrated for one in counters)
+        return work + walked + self.driver.whole.batches + left + migrated
 
     # -- helpers ---------------------------------------------------------------------------------
 

@@ -2,8 +2,10 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 
 import pandas as pd
 import pytest
@@ -100,3 +102,37 @@ def test_other_commands_end_as_ever(command, tmp_path, arguments, pandas):
         model, workload = gpusim.load_model("tiny"), gpusim.load_workload("nw", "smoke")
         gpusim.simulate(model, workload, output=tmp_path / "run.h5")
     assert command(pandas, *arguments.split()) == "gpusim: interrupted; nothing was written\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_the_end_that_the_system_asks_for_leaves_nothing(tmp_path):
+    """SIGTERM, sent as soon as there is something that could be left behind."""
+    words = ["run", "kepler-uvm", "atax", "--scale", "quick", "-o", "run.h5"]
+    running = subprocess.Popen(
+        [sys.executable, "-m", "gpusim", *words],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        text=True,
+    )
+    while running.poll() is None and not list(tmp_path.iterdir()):
+        time.sleep(0.01)
+    running.terminate()
+    _, errors = running.communicate()
+    assert running.returncode == 128 + signal.SIGTERM
+    assert errors.endswith("gpusim: interrupted; nothing was written\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no folder goes while a process is in it")
+def test_a_current_folder_that_is_gone_is_named(tmp_path):
+    here = tmp_path / "gone"
+    here.mkdir()
+    line = f'rmdir ../gone; "{sys.executable}" -m gpusim run tiny launches -o run.h5'
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        ["sh", "-c", line], cwd=here, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr == "gpusim: the current folder is gone: change into one that is there\n"

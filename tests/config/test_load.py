@@ -287,6 +287,8 @@ def test_what_is_not_cut_has_no_key(model):
             ["lacks flush, insert, invalidate, lookup"],
         ),
         ({"tlb.L1.array": "gpusim.hardware.tlb:IdealArrays"}, ["cannot load", "IdealArrays"]),
+        ({"tlb.L1.array": "types:ModuleType"}, ["tlb.L1.array", "lacks", "lookup"]),
+        ({"sm.scheduler": "abc:ABCMeta"}, ["sm.scheduler", "lacks"]),
         ({"tlb.L1.array": "gpusim.core.errors:nearest"}, ["is not a class"]),
         (
             {"block_scheduler": "tests.config.test_load:_Greedy"},
@@ -325,6 +327,7 @@ def test_what_is_not_cut_has_no_key(model):
             ["sm.count = 2", "multiple of mig.slices × 2 SMs that share a TLB or side cache, 4"],
         ),
         # not a key
+        ({"\x1b[31m": 1}, ["\N{SYMBOL FOR ESCAPE}[31m", "unknown key"]),
         ({"": 1}, ["--set", "tlb.L2.entries=1024"]),
         ({"tlb..x": 1}, ["--set tlb..x", "not a key"]),
     ],

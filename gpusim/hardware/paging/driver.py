@@ -19,7 +19,7 @@ from gpusim.core.metrics import Metric, PerCycle, Ratio, Total, declare_metrics
 from gpusim.files.units import Hertz
 from gpusim.hardware.paging.batch_costs import BatchCosts
 from gpusim.hardware.paging.device_memory import DeviceMemory
-from gpusim.hardware.paging.fault import Fault, FaultBuffer
+from gpusim.hardware.paging.fault import Fault, FaultBuffer, named_pages
 from gpusim.hardware.paging.link import Link
 from gpusim.hardware.paging.placement import Placement
 from gpusim.hardware.paging.prefetch import VA_BLOCK, PagePrefetch
@@ -433,6 +433,12 @@ class Driver(Component):
         if self.in_flight():
             doing = "works" if self._busy else "sleeps"
             yield f"driver: {doing}; {len(self.buffer.faults)} faults wait for it"
+        if self.in_flight() and self._asked:
+            left = sum(one.pages_out for one in self.counters)
+            yield (
+                f"driver: its last batch asked for {named_pages(self._asked)}; {left} pages have "
+                "left the device so far"
+            )
 
     def policies(self) -> Iterator[tuple[str, object]]:
         yield "paging.prefetch", self._prefetch

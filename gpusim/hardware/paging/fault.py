@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 from attrs import frozen
 
+from gpusim.core.mapping import VPN_MASK
 from gpusim.core.request import Translation
 from gpusim.core.structures import Dimensions, Storage, bits_for
+
+_MOST_NAMED = 8
+
+
+def named_pages(tags: Iterable[int]) -> str:
+    """Pages for people: their numbers, of many the first ones."""
+    pages = [f"{tag & VPN_MASK:#x}" for tag in dict.fromkeys(tags)]
+    further = f" and {len(pages) - _MOST_NAMED} more" if len(pages) > _MOST_NAMED else ""
+    return f"{'pages' if len(pages) > 1 else 'page'} {', '.join(pages[:_MOST_NAMED])}{further}"
 
 
 @frozen

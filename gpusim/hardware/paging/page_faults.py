@@ -14,7 +14,7 @@ from gpusim.core.law import Law, laws_of
 from gpusim.core.metrics import Metric, PerKiloInstruction, Ratio, Total, declare_metrics
 from gpusim.core.request import Purpose, Translation
 from gpusim.core.stage import Stage
-from gpusim.hardware.paging.fault import FaultBuffer
+from gpusim.hardware.paging.fault import FaultBuffer, named_pages
 from gpusim.hardware.paging.utlb import FaultQueues
 
 _PREFETCH: Final = int(Purpose.PREFETCH)
@@ -220,8 +220,9 @@ class PageFaults(Stage):
         return self._under_way + len(self.requests) + waiting + len(self._again)
 
     def waiting(self) -> Iterator[str]:
-        if waiting := len(self._faulted) + len(self._held):
-            yield f"{self.name}: {waiting} translations wait for the host's driver"
+        if waiting := [*self._faulted, *self._held]:
+            pages = named_pages(one.tag for one in waiting)
+            yield f"{self.name}: {len(waiting)} translations wait for the host's driver: {pages}"
         if self._under_way or self._again:
             yield f"{self.name}: {self._under_way + len(self._again)} translations are walked"
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import gpusim
+from gpusim.core.errors import DeadlockError
 from gpusim.results.result import Result
 from gpusim.workloads.workload import Workload
 from tests.quick import quick
@@ -69,3 +70,18 @@ def test_nothing_is_lost(machine: str, tmp_path: Path) -> None:
         assert summary[same] == told[same] > 0
     assert summary["walks"] != told["walks"]
     assert all(events_of_pages.values()), "each has been in the storm"
+
+
+def test_pages_that_come_and_leave_in_vain_are_no_progress() -> None:
+    """The evicted block is always that which a load has just asked for."""
+    overrides = {
+        "paging.oversubscription": 8,
+        "paging.eviction_block": "64KiB",
+        "paging.batch": 8,
+        "paging.batch_time": "100ns",
+        "paging.replay": "served",
+        "paging.eviction": "access-counter",
+    }
+    model = gpusim.load_model("r9-nano", ["demand-paging"], overrides)
+    with pytest.raises(DeadlockError, match=r"last batch asked for pages? 0x.* have left the dev"):
+        gpusim.simulate(model, gpusim.load_workload("nw", "smoke"), until="2000000cycles")
