@@ -180,7 +180,9 @@ def _check_word(where: str, word: str, allowed: Iterable[str]) -> None:
 
 def _key(data: Mapping[str, Any], key: tuple[str, ...]) -> str:
     """A key for people: claims by their ids."""
-    if key[0] == "claim" and len(key) > 1:
-        name = data["claim"][int(key[1])].get("id", f"claim {int(key[1]) + 1}")
-        return ".".join((str(name), *key[2:]))
+    claims = data.get("claim")
+    if key[0] == "claim" and len(key) > 1 and isinstance(claims, list):
+        table = claims[int(key[1])]
+        name = table.get("id") if isinstance(table, Mapping) else None
+        return ".".join((str(name or f"claim {int(key[1]) + 1}"), *key[2:]))
     return ".".join(key)

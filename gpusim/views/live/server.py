@@ -13,7 +13,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
 from pathlib import Path
-from threading import Thread
+from threading import Semaphore, Thread
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -28,6 +28,17 @@ HEADER = "X-Gpusim"
 
 _MOST_BYTES = 1000
 """Most bytes of a command."""
+
+MOST_CONNECTIONS = 64
+"""Connections that are answered at once: a small part of the files that a process may open."""
+
+IDLE_SECONDS = 5.0
+"""After so long without a byte a connection is closed."""
+
+_BACKLOG = 256
+"""Connections that wait until they are accepted."""
+
+_LOOK_SECONDS = 0.1
 
 State = Mapping[str, Any]
 _PAGE = Path(__file__).parent / "templates" / "live.html"
@@ -62,10 +73,9 @@ class LiveServer:
         self.token = secrets.token_urlsafe(16) if open_to_all else ""
         handler = type("Handler", (_Handler,), {"live": self})
         try:
-            self._server = ThreadingHTTPServer((address, port), handler)
+            self._server = _Server((address, port), handler)
         except (OSError, OverflowError) as error:
             raise UserError(f"cannot serve on {address}:{port}: {error}") from error
-        self._server.daemon_threads = True
         self.address, self.port = str(self._server.server_address[0]), self._server.server_port
         self.hosts = {f"{name}:{self.port}" for name in (self.address, "localhost")}
         self.open_to_all = open_to_all
@@ -82,13 +92,53 @@ class LiveServer:
 
     def close(self) -> None:
         """Stop listening."""
+        self._server.closing = True
         self._server.shutdown()
         self._server.server_close()
         self._thread.join(5)
 
 
+class _Server(ThreadingHTTPServer):
+    """Answers `MOST_CONNECTIONS` at once; further ones wait, and cost the run no file of its own.
+
+    Attributes:
+        closing: it accepts none of those that wait.
+    """
+
+    daemon_threads = True
+    request_queue_size = _BACKLOG
+
+    def __init__(self, place: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
+        self.closing = False
+        self._room = Semaphore(MOST_CONNECTIONS)
+        super().__init__(place, handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Begin a connection as soon as there is room."""
+        while not self._room.acquire(timeout=_LOOK_SECONDS):
+            if self.closing:
+                self.shutdown_request(request)
+                return
+        try:
+            super().process_request(request, client_address)
+        except BaseException:
+            self._room.release()
+            raise
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Answer a connection, in a thread of its own."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._room.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that goes away half-way is no business of the run."""
+
+
 class _Handler(BaseHTTPRequestHandler):
     live: LiveServer
+    timeout = IDLE_SECONDS
 
     def do_GET(self) -> None:
         """The page, or what there is to show now."""

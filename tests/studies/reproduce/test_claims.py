@@ -159,3 +159,29 @@ def test_meaning():
     assert means("orch.fig11.full", [])
     assert means("orch.fig11.full", ["comp", "orch.fig11"])
     assert not means("orch.fig11", ["orch.fig11.full"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "claim = [1]",
+        "claim = [[1]]",
+        "claim = 3",
+        'claim = "many"',
+        "claim = {}",
+        "claim.x = 1",
+        "[claim.0]\nid = 3",
+        "[[claim]]\nid = 3",
+        "[[claim]]\nid = []",
+        "[[claim]]\n[claim.id]\nx = 1",
+        "machines = 1",
+        "choice = [[]]",
+        "study = 4",
+        "[paper]\nx = 1",
+    ],
+)
+def test_files_of_another_shape_are_refused_with_their_name(tmp_path, text):
+    path = tmp_path / "wrong.toml"
+    path.write_text(f"{text}\n")
+    with pytest.raises(UserError, match=r"wrong\.toml"):
+        read_claims(path)

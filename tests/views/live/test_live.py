@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+import socket
+import struct
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Thread
+from threading import enumerate as active_threads
 from typing import Any
 
 import pytest
@@ -22,6 +26,7 @@ from gpusim.studies.sweep.pause import Brake
 from gpusim.studies.sweep.progress import SweepProgress
 from gpusim.studies.sweep.run import run_sweep
 from gpusim.views.live import LiveRun, LiveServer
+from gpusim.views.live import server as live_server
 from tests.browser import CHROMIUM, browser
 
 HEADERS = {"X-Gpusim": "1"}
@@ -113,6 +118,58 @@ def test_others_need_the_token() -> None:
         assert len(server.token) > 16
     finally:
         server.close()
+
+
+def test_many_clients_at_once_and_idle_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Connections that say nothing end; those of 200 clients at once are all answered."""
+    monkeypatch.setattr(live_server._Handler, "timeout", 0.2)
+    server = LiveServer(0, lambda: {"title": "t"})
+    place = (server.address, server.port)
+    request = f"GET /state HTTP/1.0\r\nHost: {server.address}:{server.port}\r\n\r\n".encode()
+    idle = [socket.create_connection(place) for _ in range(live_server.MOST_CONNECTIONS)]
+    clients = [socket.create_connection(place, timeout=10) for _ in range(200)]
+    try:
+        for one in clients:
+            one.sendall(request)
+        assert live_server.MOST_CONNECTIONS < 200
+        assert all(b'{"title": "t"}' in read_all(one) for one in clients)
+    finally:
+        for one in (*idle, *clients):
+            one.close()
+        server.close()
+
+
+def test_idle_connections_take_no_more_than_their_share_of_files() -> None:
+    server = LiveServer(0, dict)
+    before = len(active_threads())
+    idle = [socket.create_connection((server.address, server.port)) for _ in range(200)]
+    while len(active_threads()) - before < live_server.MOST_CONNECTIONS:
+        time.sleep(0.01)
+    time.sleep(0.05)
+    assert len(active_threads()) - before == live_server.MOST_CONNECTIONS
+    server.close()
+    for one in idle:
+        one.close()
+
+
+def test_a_client_that_goes_away_half_way_leaves_no_traceback(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """Its body is cut off while it is read."""
+    server = LiveServer(0, dict, lambda _name, _count: None)
+    with socket.create_connection((server.address, server.port)) as client:
+        head = f"Host: {server.address}:{server.port}\r\nX-Gpusim: 1\r\nContent-Length: 500"
+        client.sendall(f"POST /command HTTP/1.0\r\n{head}\r\n\r\n{{".encode())
+        gone = struct.pack("ii", 1, 0)
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, gone)
+        time.sleep(0.1)
+    time.sleep(0.1)
+    server.close()
+    assert capfd.readouterr().err == ""
+
+
+def read_all(client: socket.socket) -> bytes:
+    return b"".join(iter(lambda: client.recv(4096), b""))
 
 
 def test_nobody_listens_where_nobody_can() -> None:
