@@ -1,5 +1,5 @@
 """``python -m gpusim`` is ``gpusim``."""
 
-from gpusim.cli.main import main
+from gpusim.cli.start import main
 
 main()

@@ -163,7 +163,7 @@ def _interrupt(number: int, _frame: FrameType | None) -> NoReturn:
 
 
 def main() -> None:
-    """Entry point of the `gpusim` script."""
+    """Run the command of this process; `gpusim.cli.start` calls it."""
     open_standard_streams()
     leave_out_current_folder()
     os.environ.update(SAFE_PATH)

@@ -9,7 +9,6 @@ import typer
 
 from gpusim.core.terminal_text import shown
 from gpusim.core.user_code import trusted_folders
-from gpusim.files.trusted_folders import mark_trusted
 
 
 def trust(
@@ -20,6 +19,8 @@ def trust(
 ) -> None:
     """Let models, recipes, workloads and sweeps in a folder name code of their own."""
     if folder is not None:
+        from gpusim.files.trusted_folders import mark_trusted
+
         mark_trusted(folder, not remove)
     for one in trusted_folders():
         print(shown(str(one)))

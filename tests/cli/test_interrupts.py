@@ -136,3 +136,17 @@ def test_a_current_folder_that_is_gone_is_named(tmp_path):
     )
     assert done.returncode == 2
     assert done.stderr == "gpusim: the current folder is gone: change into one that is there\n"
+
+
+def test_before_the_commands_are_imported(tmp_path):
+    package = tmp_path / "typer"
+    package.mkdir()
+    (package / "__init__.py").write_text("import signal\nsignal.raise_signal(signal.SIGINT)\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "gpusim", "list", "models"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (130, "gpusim: interrupted; nothing was written\n")
