@@ -1,0 +1,1 @@
+"""Kernels of graph neural networks."""
