@@ -76,7 +76,7 @@ def uvm(path: Path) -> list[list[str]]:
     return rows
 
 
-def main() -> None:
+def make_tables() -> None:
     """Write all tables."""
     figures, tables = Path(sys.argv[1]) / "more", Path(sys.argv[2])
     tables.mkdir(parents=True, exist_ok=True)
@@ -123,4 +123,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    make_tables()

@@ -158,7 +158,7 @@ def cold(run: Callable[[], Any], flush: torch.Tensor, times: int = 15) -> list[f
     return sorted(spent)
 
 
-def main() -> None:
+def measure_kernels() -> None:
     """Check each kernel against PyTorch, and time it: median, least and most of some runs."""
     folder, once = Path(sys.argv[1]), "once" in sys.argv[2:]
     folder.mkdir(parents=True, exist_ok=True)
@@ -186,4 +186,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    measure_kernels()
