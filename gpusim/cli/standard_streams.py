@@ -1,4 +1,4 @@
-"""Standard streams that whoever started the process has closed (``gpusim run … >&-``)."""
+"""Standard streams that are closed when the process starts (``gpusim run … >&-``)."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from gpusim.ptx.operands import Operands
 from gpusim.ptx.parser import bytes_of
 from gpusim.ptx.syntax import Instruction
 from gpusim.ptx.uses import written
-from gpusim.ptx.values import UnsupportedError, Value, dtype_of
+from gpusim.ptx.values import COMBINES, UnsupportedError, Value, dtype_of
 
 _MANY = 32
 """Threads at one address from which on it is handled on its own."""
@@ -24,16 +24,7 @@ _MANY = 32
 Change = Callable[[Value, list[Value]], Any]
 """What a value becomes, by it and the operands of one thread for each element."""
 
-_ACCUMULATES: dict[str, np.ufunc] = {
-    "add": np.add,
-    "min": np.minimum,
-    "max": np.maximum,
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-}
-
-_OPERATIONS = {*_ACCUMULATES, "exch", "cas", "inc", "dec"}
+_OPERATIONS = {*COMBINES, "exch", "cas", "inc", "dec"}
 
 
 def operation_of(one: Instruction) -> str:
@@ -68,7 +59,7 @@ def atomic_steps(operands: Operands, one: Instruction, needed: bool) -> list[Ste
         raise UnsupportedError("this atomic is not computed")
     dtype = dtype_of(type_)
     change = _change(name, type_)
-    ufunc = _ACCUMULATES.get(name) if type_ not in {"f16x2", "bf16x2", "bf16", "f16"} else None
+    ufunc = COMBINES.get(name) if type_ not in {"f16x2", "bf16x2", "bf16", "f16"} else None
     readers = [operands.reader(one, operand, type_) for operand in rest[1:]]
     writers = [operands.writer(one, one.operands[0])] if returns else []
 
@@ -136,7 +127,7 @@ def _change(name: str, type_: str) -> Change:
     }
     if name in others:
         return others[name]
-    ufunc = _ACCUMULATES[name]
+    ufunc = COMBINES[name]
     if type_ in {"f16", "bf16"}:
         return lambda old, given: _halves(ufunc, old, given[0], type_)
     if type_ in {"f16x2", "bf16x2"}:

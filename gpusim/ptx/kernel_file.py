@@ -66,7 +66,7 @@ class LoadedKernel:
 
         Args:
             grid: thread blocks: a number, or up to three (x, y, z).
-            block: threads of a block, likewise.
+            block: threads of a block: a number, or up to three (x, y, z).
             *args: numpy arrays, which the kernel reads and changes, and numbers.
             shared: bytes of shared memory beside those that the kernel declares.
             execute: whether results are computed now; without, the arrays stay as they are, and

@@ -28,6 +28,16 @@ _DTYPES: dict[str, str] = {
 DTYPES: dict[str, np.dtype[Any]] = {name: np.dtype(code) for name, code in _DTYPES.items()}
 """Types of operands; those of which numpy has none (bf16, pairs) by their bits."""
 
+COMBINES: dict[str, np.ufunc] = {
+    "add": np.add,
+    "min": np.minimum,
+    "max": np.maximum,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+}
+"""What makes one number of many, by its name in atomics and reductions."""
+
 
 class UnsupportedError(Exception):
     """An instruction, or a form of one, that the executor does not compute; says what."""

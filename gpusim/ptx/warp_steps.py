@@ -11,7 +11,7 @@ from gpusim.ptx.memory_steps import keep
 from gpusim.ptx.operands import Operands
 from gpusim.ptx.record import WARP
 from gpusim.ptx.syntax import Instruction, Operand, Vector
-from gpusim.ptx.values import UnsupportedError, Value, dtype_of
+from gpusim.ptx.values import COMBINES, UnsupportedError, Value, dtype_of
 
 WARP_LEVEL = ("shfl", "vote", "match", "redux", "activemask", "elect")
 
@@ -178,20 +178,13 @@ def _match_all(crowd: Crowd, value: Value, members: Value) -> tuple[Value, ...]:
 
 
 def _reduce(one: Instruction) -> Run:
-    name = next(name for name in ("add", "min", "max", "and", "or", "xor") if one.has(name))
+    name = next(name for name in COMBINES if one.has(name))
     dtype = dtype_of(one.modifiers[-1])
     if dtype.kind == "f":
         raise UnsupportedError("reductions of floating point are not computed")
     limits = np.iinfo(dtype)
     neutral = {"min": limits.max, "max": limits.min, "and": -1}.get(name, 0)
-    ufunc = {
-        "add": np.add,
-        "min": np.minimum,
-        "max": np.maximum,
-        "and": np.bitwise_and,
-        "or": np.bitwise_or,
-        "xor": np.bitwise_xor,
-    }[name]
+    ufunc = COMBINES[name]
 
     def run(crowd: Crowd, value: Value, members: Value) -> tuple[Value, ...]:
         rest = np.array(neutral).astype(dtype)

@@ -40,7 +40,7 @@ class BagParameters:
         tables: how many; of `shape` criteo the first ones, 26 at most.
         shape: ``equal``: all have `rows` and bags of `bag`; ``criteo``: those of MLPerf's
             DLRM-DCNv2.
-        rows: of a table; of `shape` criteo at most so many of each.
+        rows: of a table; of `shape` criteo the most that a table has.
         bag: rows that a sample takes of a table, of `shape` equal.
         dim: numbers of a row, a multiple of 4.
         number_bytes: of a number: 4, or 2.
