@@ -8,7 +8,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from experiments.trust.claims import OUTCOMES, Judgement, judgement
+from experiments.trust.claims import NOT_MADE, OUTCOMES, Judgement, judgement
 from experiments.trust.evidence import Evidence, collect
 from experiments.trust.pages import numbers
 from gpusim.studies.reproduce.claims import Role, papers
@@ -130,12 +130,14 @@ def summary(found: Findings) -> str:
     """One sentence."""
     shorts = [one.short for one in found.evidence if one.short]
     counts = _total(found.judgements, Role.OUTCOME)
-    made = sum(counts[verdict] for verdict in OUTCOMES[:3])
+    made = counts.total() - counts[Verdict.NOT_MEASURED] - counts[NOT_MADE]
     claims = (
         f"of {made} outcome claims of {len(found.judgements)} papers {counts[Verdict.AGREES]} "
         f"agree, {counts[Verdict.DIRECTION]} have the direction but not the size, "
         f"{counts[Verdict.DIFFERS]} differ"
     )
+    if beyond := counts[Verdict.NOT_IMPLIED]:
+        claims += f", {beyond} go beyond what their papers' own numbers allow"
     return f"{'; '.join([*shorts, claims])}."
 
 

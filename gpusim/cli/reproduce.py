@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Iterable
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -177,6 +178,7 @@ def _judged(one: Judged) -> dict[str, Any]:
         "headline": claim.headline,
         "paper": list(claim.values),
         "unit": claim.unit,
+        "bound": [value if isfinite(value) else None for value in claim.bound],
         "here": [] if measured is None else list(measured.values),
         "text": claim.reason if measured is None else measured.text,
         "verdict": str(one.verdict),

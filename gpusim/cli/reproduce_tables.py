@@ -20,6 +20,7 @@ _STYLES = {
     Verdict.AGREES: "green",
     Verdict.DIRECTION: "yellow",
     Verdict.DIFFERS: "red",
+    Verdict.NOT_IMPLIED: "magenta",
     Verdict.NOT_MEASURED: "dim",
 }
 

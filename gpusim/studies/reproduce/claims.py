@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,9 @@ class Claim:
         unit: of the values.
         tolerance: how far off ours may be to agree, relative to the paper's.
         absolute: the same in the unit of the values; the larger one counts.
+        bound: the most, a number a value, that the paper's own rules and printed baseline allow;
+            infinite: no bound is known.  None: of no value.
+        derivation: how the bounds follow from what the paper prints.
         measured: what of ours is set beside it.
         reason: why it is not measured; empty: a figure measures it.
         cause: why it comes out as it does, for people.
@@ -68,9 +72,25 @@ class Claim:
     unit: str = ""
     tolerance: float = 0.25
     absolute: float = 0.0
+    bound: tuple[float, ...] = ()
+    derivation: str = ""
     measured: str = ""
     reason: str = ""
     cause: str = ""
+
+    @property
+    def margins(self) -> tuple[float, ...]:
+        """How far off the values ours may be to agree."""
+        return tuple(max(self.tolerance * abs(value), self.absolute) for value in self.values)
+
+    @property
+    def beyond(self) -> tuple[bool, ...]:
+        """Of each value: whether it lies beyond its bound by more than its margin."""
+        bounds = self.bound or (inf,) * len(self.values)
+        return tuple(
+            abs(value) - margin > abs(most)
+            for value, margin, most in zip(self.values, self.margins, bounds, strict=True)
+        )
 
 
 @frozen(kw_only=True)
@@ -170,7 +190,24 @@ def read_claims(path: Path) -> Paper:
             raise UserError(f"{where}: must have either `measured` or `reason`")
         if claim.reason and claim.figure:
             raise UserError(f"{where}: has a `reason` why no figure measures it, and a `figure`")
+        if wrong := _wrong_bound(claim):
+            raise UserError(f"{where}: bound: {wrong}")
     return paper
+
+
+def _wrong_bound(claim: Claim) -> str:
+    """What is wrong with the bounds of a claim; empty: nothing."""
+    if bool(claim.bound) != bool(claim.derivation):
+        return "there must be both a `bound` and its `derivation`, or neither"
+    if not claim.bound:
+        return ""
+    if claim.direction == "ordering":
+        return "an order has none"
+    if len(claim.bound) != len(claim.values):
+        return f"must have as many numbers as `values`, {len(claim.values)} (inf: no bound)"
+    if not any(claim.beyond):
+        return "no value lies beyond its bound by more than the tolerance"
+    return ""
 
 
 def _check_word(where: str, word: str, allowed: Iterable[str]) -> None:

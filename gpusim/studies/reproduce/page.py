@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from math import isnan
+from math import isinf, isnan
 from pathlib import Path
 
 from gpusim.core.errors import WriteError
@@ -197,10 +197,19 @@ def claims_table(claims: Iterable[Judged]) -> Iterator[str]:
 
 
 def remarks(claims: Iterable[Claim]) -> Iterator[str]:
-    """Why claims come out as they do, where the claims file says it."""
+    """Why claims come out as they do, and what bounds them, where the claims file says it."""
     for claim in claims:
-        if claim.cause:
-            yield from (f"*{claim.id}*: {claim.cause.strip()}", "")
+        text = " ".join(filter(None, (_bound(claim), claim.cause.strip())))
+        if text:
+            yield from (f"*{claim.id}*: {text}", "")
+
+
+def _bound(claim: Claim) -> str:
+    """The most that the paper allows, and how that follows; empty: no bound is known."""
+    if not claim.bound:
+        return ""
+    most = ", ".join("any" if isinf(value) else f"{value:g}" for value in claim.bound)
+    return f"At most **{f'{most} {claim.unit}'.strip()}** follows: {claim.derivation.strip()}"
 
 
 def statement_of(claim: Claim) -> str:

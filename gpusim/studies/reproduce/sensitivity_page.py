@@ -20,6 +20,7 @@ _MARKS = {
     Verdict.AGREES: "✓",
     Verdict.DIRECTION: "~",
     Verdict.DIFFERS: "✗",
+    Verdict.NOT_IMPLIED: "≰",
     Verdict.NOT_MEASURED: "–",
 }
 _PANELS = 3
@@ -81,8 +82,8 @@ def sensitivity_part(
     """
     yield from ("### Calibration", "")
     yield (
-        f"Scale {scale}; ✓ agrees, ~ same direction, ✗ differs. [Every claim under every "
-        f"reading]({table}).{_studied(paper)}"
+        f"Scale {scale}; ✓ agrees, ~ same direction, ✗ differs, ≰ not implied. [Every claim under "
+        f"every reading]({table}).{_studied(paper)}"
     )
     yield ""
     yield from changed(calibration(sensitivity))

@@ -7,7 +7,7 @@ from enum import StrEnum
 from math import isfinite, isnan
 from typing import TYPE_CHECKING
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from gpusim.studies.reproduce.claims import Claim
 
@@ -89,6 +89,7 @@ class Verdict(StrEnum):
     AGREES = "agrees"
     DIRECTION = "same direction"
     DIFFERS = "differs"
+    NOT_IMPLIED = "not implied"
     NOT_MEASURED = "not measured"
 
 
@@ -103,6 +104,10 @@ def judge(claim: Claim, measured: Measured | None) -> Verdict:
     * ``ordering``: right if ours stand in the same order.
     * ``at least``: right if ours reach them, however far they go beyond.
 
+    A value beyond the bound that follows from the paper itself (`Claim.bound`) is not implied by
+    it: where ours do not reach such values, but agree with the others and have every sign that a
+    bound leaves, the claim is not implied either.
+
     Args:
         claim: what the paper says.
         measured: None: nothing.
@@ -112,11 +117,34 @@ def judge(claim: Claim, measured: Measured | None) -> Verdict:
     if not claim.values:
         assert measured.holds is not None, f"{claim.id} has no values: it holds, or not"
         return Verdict.AGREES if measured.holds else Verdict.DIFFERS
-    if not _is_right(claim, measured.values):
+    verdict = _judge(claim, measured.values)
+    if verdict is Verdict.AGREES or not any(claim.beyond):
+        return verdict
+    return _judge_bounded(claim, measured.values)
+
+
+def _judge(claim: Claim, ours: tuple[float, ...]) -> Verdict:
+    if not _is_right(claim, ours):
         return Verdict.DIFFERS
-    if claim.direction == "at least" or _is_close(claim, measured.values):
+    if claim.direction == "at least" or _is_close(claim, ours):
         return Verdict.AGREES
     return Verdict.DIRECTION
+
+
+def _judge_bounded(claim: Claim, ours: tuple[float, ...]) -> Verdict:
+    """The verdict on a claim some of whose values lie beyond their bounds."""
+    pairs = list(zip(claim.values, claim.bound, claim.beyond, ours, strict=True))
+    if claim.direction in ("higher", "lower"):
+        for value, most, beyond, mine in pairs:
+            if beyond and most and mine * value <= 0:
+                return Verdict.DIFFERS
+    rest = evolve(
+        claim,
+        values=tuple(value for value, _, beyond, _ in pairs if not beyond),
+        bound=(),
+    )
+    found = _judge(rest, tuple(mine for _, _, beyond, mine in pairs if not beyond))
+    return Verdict.NOT_IMPLIED if found is Verdict.AGREES else found
 
 
 def _is_right(claim: Claim, ours: tuple[float, ...]) -> bool:
@@ -132,8 +160,8 @@ def _is_right(claim: Claim, ours: tuple[float, ...]) -> bool:
 
 def _is_close(claim: Claim, ours: tuple[float, ...]) -> bool:
     return all(
-        abs(mine - theirs) <= max(claim.tolerance * abs(theirs), claim.absolute)
-        for mine, theirs in zip(ours, claim.values, strict=True)
+        abs(mine - theirs) <= margin
+        for mine, theirs, margin in zip(ours, claim.values, claim.margins, strict=True)
     )
 
 

@@ -86,6 +86,11 @@ reading = [
 [[claim]]"""
 
 
+def bound(values: str, most: str) -> str:
+    """In place of what is measured, with values and their bounds."""
+    return f'values = {values}\nbound = {most}\nderivation = "d"\nmeasured = "m"'
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -99,6 +104,15 @@ reading = [
         ('measured = "m"', 'measured = "m"\nvalue = [1.0]', r"mine\.one"),
         ('where = "w"\n', "", r"mine\.one"),
         ('title = "t"', "", "title"),
+        ('measured = "m"', 'measured = "m"\nbound = [1.0]', "both a `bound` and its `derivation`"),
+        ('measured = "m"', 'measured = "m"\nderivation = "d"', "both a `bound` and its"),
+        ('measured = "m"', bound("[40.0]", "[1.0, 2.0]"), r"as many numbers as `values`, 1"),
+        ('measured = "m"', bound("[40.0]", "[30.0]"), "no value lies beyond its bound"),
+        (
+            '"higher"\nmeasured = "m"',
+            '"ordering"\n' + bound("[40.0]", "[1.0]"),
+            "an order has none",
+        ),
         ("[[claim]]", choice("a", "a"), "choice 'c': two readings have one name"),
         ("[[claim]]", choice("a", "b", taken="true"), "choice 'c': exactly one reading"),
         ("[[claim]]", choice("a", "b", grade="E"), "b: grade 'E'; allowed: A, B, C, D"),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from math import inf
 
 import pytest
 
-from gpusim.studies.reproduce.claims import papers
+from gpusim.studies.reproduce.claims import Claim, Role, papers
 from gpusim.studies.reproduce.figure_table import write_rows
 from gpusim.studies.reproduce.page import (
     claims_id,
@@ -14,6 +15,7 @@ from gpusim.studies.reproduce.page import (
     page_text,
     parts_of,
     readings_id,
+    remarks,
     verdicts_on,
 )
 from gpusim.studies.reproduce.sensitivity_page import readings
@@ -50,3 +52,21 @@ def test_a_page_begins_with_results_a_picture_and_why(paper):
     assert len(re.findall(r"^!\[.*\]\(pictures/.*\)$", screen, re.MULTILINE)) == 1
     assert paper.why.strip() in screen
     assert len(screen.split()) < 400
+
+
+def test_a_remark_says_what_bounds_a_claim_and_how_that_follows():
+    claim = Claim(
+        id="p.x",
+        role=Role.OUTCOME,
+        where="w",
+        statement="s",
+        direction="higher",
+        values=(10.0, 43.6),
+        unit="%",
+        bound=(inf, 14.7),
+        derivation="Leaves alone.",
+        cause="So it is.",
+    )
+    assert next(remarks([claim])) == (
+        "*p.x*: At most **any, 14.7 %** follows: Leaves alone. So it is."
+    )

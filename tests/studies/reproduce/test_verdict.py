@@ -87,3 +87,28 @@ def test_what_is_not_measured():
 def test_as_many_numbers_as_the_paper_has():
     with pytest.raises(ValueError, match="longer"):
         verdict(claim("higher", 1.0, 2.0), 1)
+
+
+def test_beyond_its_bound_a_number_is_not_implied():
+    said = claim("higher", 43.6, bound=(14.7,), derivation="d")
+    assert verdict(said, 12) == Verdict.NOT_IMPLIED
+    assert verdict(said, 40) == Verdict.AGREES
+    assert verdict(said, -1) == Verdict.DIFFERS
+
+
+def test_a_bound_of_nothing_leaves_no_direction():
+    assert verdict(claim("higher", 33.0, bound=(0.0,), derivation="d"), -1) == Verdict.NOT_IMPLIED
+
+
+def test_values_within_their_bounds_are_judged_all_the_same():
+    said = claim("higher", 10.0, 40.0, bound=(math.inf, 15.0), derivation="d")
+    assert verdict(said, 10, 5) == Verdict.NOT_IMPLIED
+    assert verdict(said, 3, 5) == Verdict.DIRECTION
+    assert verdict(said, -3, 5) == Verdict.DIFFERS
+
+
+def test_a_number_or_threshold_beyond_its_bound_has_no_direction():
+    for direction in ("equal", "at least"):
+        said = claim(direction, 40.0, bound=(15.0,), derivation="d")
+        assert verdict(said, 10) == Verdict.NOT_IMPLIED
+        assert verdict(said, 41) == Verdict.AGREES
