@@ -16,7 +16,13 @@ from gpusim.core.errors import UserError
 from gpusim.studies.reproduce.claims import Paper, Role
 from gpusim.studies.reproduce.page import PICTURES, choices_id, write_page
 from gpusim.studies.reproduce.run import Execution, reproduce, run_ahead
-from gpusim.studies.reproduce.sensitivity import Sensitivity, changes_of, values_of, vary_choices
+from gpusim.studies.reproduce.sensitivity import (
+    Sensitivity,
+    changes_of,
+    idle_text,
+    values_of,
+    vary_choices,
+)
 from gpusim.studies.reproduce.sensitivity_page import cells, columns, draw_sensitivity
 from gpusim.views.plots import save
 
@@ -79,6 +85,9 @@ def _print(paper: Paper, sensitivity: Sensitivity) -> None:
         for name in sensitivity.ids(role, headline=headline):
             table.add_row(Text(name), *map(Text, cells(sensitivity, role, name)))
         stdout_console().print(table)
+    for one in sensitivity.refused:
+        text = f"refused: {one.name}: {idle_text(one)} in none of its runs"
+        stdout_console().print(Text(text, style="red"))
 
 
 def _plain(paper: Paper, sensitivity: Sensitivity) -> dict[str, Any]:
@@ -95,5 +104,9 @@ def _plain(paper: Paper, sensitivity: Sensitivity) -> dict[str, Any]:
                 },
             }
             for variation in everything
+        ],
+        "refused": [
+            {"choice": one.choice, "reading": one.reading, "idle": list(one.idle)}
+            for one in sensitivity.refused
         ],
     }

@@ -53,6 +53,14 @@ class Policy:
         Called once.  A policy that keeps other policies hands the signals on to them.
         """
 
+    def acted(self) -> int | None:
+        """How often it has decided otherwise than if it were not there; None: it does not say.
+
+        Results keep the sum over all policies of one key of the model; a study of readings refuses
+        those whose policies acted in no run.
+        """
+        return None
+
     @classmethod
     def warnings(cls, made: Sequence[Self], ending: Ending) -> Iterable[str]:  # noqa: ARG003
         """What a user should know: above all, that the policy never came to act in a run.

@@ -99,6 +99,9 @@ COUNTERS = Table(
     ),
 )
 
+ACTS = "policies/"
+"""Paths of counters that say how often policies acted: their key in the model and class follow."""
+
 WARNINGS = Table(
     "What a user should know, such as a policy that never came to act; older files have none.",
     (_text("text", "a sentence"),),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +17,7 @@ from gpusim.core.errors import UserError, nearest
 from gpusim.core.states import families
 from gpusim.files.columns import Table
 from gpusim.results.datasets import (
+    ACTS,
     APPLICATIONS,
     COUNTERS,
     ESTIMATES,
@@ -150,6 +152,14 @@ class Result:
     def counters(self) -> pd.DataFrame:
         """All counters: component, instance, app, counter, value, unit."""
         return self._frame("counters", COUNTERS, leave_out=("description",))
+
+    @property
+    def acts(self) -> Counter[str]:
+        """How often policies acted, of those that say it, by ``"KEY OF THE MODEL/CLASS"``."""
+        rows = self.counters
+        rows = rows[rows["component"].str.startswith(ACTS)]
+        names = rows["component"].str.removeprefix(ACTS)
+        return Counter(dict(zip(names, map(int, rows["value"]), strict=True)))
 
     def counter_tree(self) -> dict[str, Any]:
         """Counters as nested dicts: ``tree["tlb"]["L2"][instance][app][counter]``."""

@@ -20,6 +20,7 @@ from gpusim.results.run_data import (
     RunData,
     WallClock,
 )
+from gpusim.runs.acts import acts_of
 from gpusim.runs.checkpoint import Replay
 from gpusim.runs.headline import StateSums, broken_formulas, headline
 from gpusim.runs.launch_numbers import LaunchNumbers
@@ -74,6 +75,7 @@ def run_data(
     cycles = max(application.end for application in applications)
     model, workload = ended.model, ended.workload
     records = _records(machine)
+    acts, silent = acts_of(machine)
     return RunData(
         provenance=_provenance(ended, stops, pace),
         config_toml=model.to_toml(),
@@ -87,7 +89,7 @@ def run_data(
             cycles,
             machine.config.clock,
         ),
-        counters=counters,
+        counters=[*counters, *acts],
         states=machine.states,
         state_sums=sums,
         applications=applications,
@@ -97,6 +99,7 @@ def run_data(
             *map(str, stops),
             *(skip_warnings(machine, pace) if isinstance(pace, SkipFirst | Replay) else ()),
             *warnings_of(machine, cycles),
+            *silent,
             *broken_formulas(machine.metrics, counters, cycles, machine.config.clock),
             *_of_other_width(model, workload),
             *_of_traces(machine),

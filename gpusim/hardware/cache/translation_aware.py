@@ -46,6 +46,10 @@ class TranslationAwareBypass(CacheBypass):
         self._missing = [min_accesses] * (DEEPEST + 1)
         """Accesses that a level still lacks."""
         self._halve_at = epoch
+        self._bypassed = 0
+
+    def acted(self) -> int:
+        return self._bypassed
 
     @classmethod
     def warnings(cls, made: Sequence[Self], ending: Ending) -> Iterator[str]:
@@ -90,7 +94,9 @@ class TranslationAwareBypass(CacheBypass):
         if self._missing[level] or is_sampled(line, self._sample):
             return False
         # hits / accesses < data hits / data accesses; without accesses there is no rate
-        return self._hits[level] * self._accesses[0] < self._hits[0] * self._accesses[level]
+        past = self._hits[level] * self._accesses[0] < self._hits[0] * self._accesses[level]
+        self._bypassed += past
+        return past
 
     def _halve(self, cycle: int) -> None:
         """Halve all counters once for each epoch that has ended."""

@@ -281,6 +281,11 @@ class GoldenSilverNormal(DramQueue):
         share = weights[self._turn] / total if total else 1 / pressure.apps
         return max(int(self._thresh_max * share), 1)
 
+    def acted(self) -> int:
+        """Reads that went ahead of others: those of the golden and the silver queue."""
+        golden, silver, _ = self._served
+        return golden.reads + silver.reads
+
     @classmethod
     def warnings(cls, made: Sequence[Self], ending: Ending) -> Iterator[str]:
         """Among several applications, its quotas are to follow the pressure of each epoch."""

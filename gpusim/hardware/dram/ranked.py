@@ -137,6 +137,10 @@ class RankedQueue(FrFcfs):
         self._banks[bank].sort(key=_rank)
         self.changed.append(bank)
 
+    def acted(self) -> int:
+        """How often applications got other ranks here."""
+        return self._version
+
     @classmethod
     def warnings(cls, made: Sequence[Self], ending: Ending) -> Iterator[str]:
         """Among several applications, it is to rank them."""

@@ -64,10 +64,16 @@ class RoundRobinPlacement(BlockPlacement):
         return [Storage("pointer", 1, {"SM": bits_for(dimensions.sms)})]
 
     def pick(self, launch: Launch, block: int, count: int, fits: Fits) -> int | None:
+        chosen = self.upcoming(count, fits)
+        if chosen is not None:
+            self._next = (chosen + 1) % count
+        return chosen
+
+    def upcoming(self, count: int, fits: Fits) -> int | None:
+        """The SM at which the pointer would stop now; it stays where it is."""
         for step in range(count):
             index = (self._next + step) % count
             if fits(index):
-                self._next = (index + 1) % count
                 return index
         return None
 

@@ -82,6 +82,10 @@ class CacheConscious(GreedyThenOldest):
     def ended(self, warp: Schedulable) -> None:
         self._locality.ended(warp.warp_slot)
 
+    def acted(self) -> int:
+        """How often it held a load back."""
+        return self._held
+
     @classmethod
     def warnings(cls, made: Sequence[Self], ending: Ending) -> Iterator[str]:
         """It acts when warps lose lines that they use again."""

@@ -155,6 +155,7 @@ class ThrashingAwarePlacement(RoundRobinPlacement):
         """When any TLB was last looked up: the time as far as it is known here."""
         self._most = 0
         """Lookups that counted of an SM when a block was to be placed, at most."""
+        self._elsewhere = 0
 
     def storage(self, dimensions: Dimensions) -> Sequence[Storage]:
         """The table of the paper (§IV-A); a window of single lookups or cycles would add to it."""
@@ -172,6 +173,10 @@ class ThrashingAwarePlacement(RoundRobinPlacement):
         self, position: int, _level: int, _index: int, _tag: int, hit: bool, cycle: int
     ) -> None:
         self.tlb_lookup(position, hit, cycle)
+
+    def acted(self) -> int:
+        """How many blocks went to another SM than round-robin's next one."""
+        return self._elsewhere
 
     @classmethod
     def warnings(cls, made: Sequence[Self], ending: Ending) -> Iterator[str]:
@@ -200,8 +205,12 @@ class ThrashingAwarePlacement(RoundRobinPlacement):
     def pick(self, launch: Launch, block: int, count: int, fits: Fits) -> int | None:
         rates = [self.miss_rate(sm) for sm in range(count)]
         limit = self._reference(rates) * (1 + self._slack)
+        usual = self.upcoming(count, fits)
         chosen = super().pick(launch, block, count, lambda sm: rates[sm] <= limit and fits(sm))
-        return super().pick(launch, block, count, fits) if chosen is None else chosen
+        if chosen is None:
+            return super().pick(launch, block, count, fits)
+        self._elsewhere += chosen != usual
+        return chosen
 
     def miss_rate(self, sm: int) -> float:
         """Misses per lookup in the window; 0 while there were too few."""

@@ -120,6 +120,10 @@ class TlbArray(Policy):
         """The storage that it needs in hardware; None: not stated."""
         return None
 
+    def policies(self) -> Sequence[tuple[str, object]]:
+        """Further policies that it asks, each with its key in the table of the TLB."""
+        return ()
+
     def counters(self) -> tuple[object, ...]:
         """Counters of its own beside the level's: attrs instances made with `counters.count`."""
         return ()

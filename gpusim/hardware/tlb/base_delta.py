@@ -226,6 +226,9 @@ class BaseDeltaSets(SetKind):
         ]
         return [one for one in kept if one.bits]
 
+    def acted(self) -> int:
+        return self.compression.compressed_inserts
+
     def counters(self) -> tuple[object, ...]:
         return (self.compression,)
 

@@ -154,6 +154,9 @@ class DeadPages(FillPolicy):
     def counters(self, app: int) -> tuple[object, ...]:
         return (self._own[app],)
 
+    def acted(self) -> int:
+        return sum(one.bypassed for one in self._own)
+
     @classmethod
     def warnings(cls, made: Sequence[Self], ending: Ending) -> Iterator[str]:
         """A warning if no page was bypassed, with the number of pages that were dead."""

@@ -501,6 +501,8 @@ class TlbLevel(Stage, FirstTlb):
 
     def policies(self) -> Iterator[tuple[str, object]]:
         yield f"tlb.{self.label}.array", self.array
+        for name, policy in self.array.policies():
+            yield f"tlb.{self.label}.{name}", policy
         if self.fill_policy is not None:
             yield f"tlb.{self.label}.fill", self.fill_policy
 

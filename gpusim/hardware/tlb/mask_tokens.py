@@ -163,6 +163,10 @@ class MaskTokens(FillPolicy):
     def counters(self, app: int) -> tuple[object, ...]:
         return (self._counters[app],)
 
+    def acted(self) -> int:
+        """How many fills it denied, for lack of a token."""
+        return sum(one.bypass_fills for one in self._counters)
+
     @classmethod
     def warnings(cls, made: Sequence[Self], ending: Ending) -> Iterator[str]:
         """Applications that looked pages up, but to which no tokens were dealt out."""

@@ -55,6 +55,9 @@ class ArrayOfSets(TlbArray):
         of_a_set = self._kind.storage(page_bits, dimensions.frame_bits)
         return None if of_a_set is None else [one.times(len(self._sets)) for one in of_a_set]
 
+    def policies(self) -> Sequence[tuple[str, object]]:
+        return (("sets", self._kind),)
+
     def counters(self) -> tuple[object, ...]:
         return self._kind.counters()
 

@@ -215,6 +215,10 @@ class StarArray(TlbArray):
         }
         return [Storage("entries", self._config.entries, fields)]
 
+    def acted(self) -> int | None:
+        """How often bases began to share an entry; with one base an entry there is no sharing."""
+        return None if self._bases == 1 else self.star.sequential_shares + self.star.stride_shares
+
     def counters(self) -> tuple[object, ...]:
         return (self.star,)
 

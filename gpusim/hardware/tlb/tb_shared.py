@@ -114,6 +114,9 @@ class TbPartitionedSharedArray(TbPartitionedArray):
         flags = Storage("sharing flags", dimensions.block_slots, {"flag": 1})
         return None if kept is None else [*kept, flags]
 
+    def acted(self) -> int:
+        return self.sharing.flags_raised
+
     def counters(self) -> tuple[object, ...]:
         return (self.sharing, *super().counters())
 

@@ -48,6 +48,9 @@ class ArrayAround(TlbArray):
     def storage(self, dimensions: Dimensions) -> Sequence[Storage] | None:
         return self.array.storage(dimensions)
 
+    def policies(self) -> Sequence[tuple[str, object]]:
+        return self.array.policies()
+
     def counters(self) -> tuple[object, ...]:
         return self.array.counters()
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from gpusim.results.result import open_result
 from gpusim.studies.reproduce.claims import Claim, Paper
@@ -56,6 +57,8 @@ class Outcome:
         claims: those that it measures.
         failures: runs that failed, so that nothing was measured.
         part: whether some of its programs were left out.
+        acts: by design and policy (its key in the model and its class), how often it acted in all
+            runs of the figure; made only where something was changed in them.
     """
 
     paper: Paper
@@ -65,6 +68,7 @@ class Outcome:
     claims: tuple[Judged, ...]
     failures: tuple[FailedRun, ...] = ()
     part: bool = False
+    acts: Mapping[tuple[str, str], int] = field(factory=dict)
 
 
 Progress = Callable[[str], AbstractContextManager[Report | None]]
@@ -114,6 +118,8 @@ def reproduce(
         UserError: as `gpusim.run_sweep`.
     """
     runs = RunFolder(execution.folder, create=True)
+    known: dict[str, Counter[str]] = {}
+    changed = overlay is not None
     machine = paper.machines.get(execution.scale, BASELINE)
     overlay = evolve(overlay or Overlay(), machine=machine)
     for figure in figures:
@@ -127,7 +133,23 @@ def reproduce(
         )
         failures = tuple(failed for results in sweeps for failed in results.failures)
         part = any(map(overlay.leaves_out, figure.sweeps))
-        yield evolve(outcome(paper, figure, material, failures), part=part)
+        acts = _acts(material, known) if changed else {}
+        yield evolve(outcome(paper, figure, material, failures), part=part, acts=acts)
+
+
+def _acts(material: Material, known: dict[str, Counter[str]]) -> Counter[tuple[str, str]]:
+    """How often each policy of each design acted; `known` has runs that were read before."""
+    found: Counter[tuple[str, str]] = Counter()
+    if material.runs.empty:
+        return found
+    rows = material.runs[material.runs["state"] == "done"]
+    for design, key in zip(rows["variant"], rows["key"], strict=True):
+        if key not in known:
+            with material.open(key) as result:
+                known[key] = result.acts
+        for policy, acted in known[key].items():
+            found[design, policy] += acted
+    return found
 
 
 def _run_sweeps(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isnan
 from typing import Protocol
 
 import numpy as np
 from attrs import evolve, frozen
 
+from gpusim.core.errors import UserError
 from gpusim.core.intervals import student_interval
 from gpusim.studies.reproduce.claims import Paper, Role
 from gpusim.studies.reproduce.overlay import Overlay
@@ -33,11 +35,14 @@ class Variation:
     Attributes:
         choice, reading: names; of the models as they are, and of shifts, both are the same.
         claims: those that were measured, by id.
+        idle: policies that acted in none of its runs, by ``"KEY OF THE MODEL/CLASS"``; of a reading
+            with designs of its own, those of these designs.
     """
 
     choice: str
     reading: str
     claims: Mapping[str, Judged]
+    idle: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -52,12 +57,14 @@ class Sensitivity:
     Attributes:
         taken: the models and programs as they are.
         readings: the other ones, one choice at a time.
+        refused: readings with idle policies: what was measured says nothing of them.
         shifts: the models as they are, but for a key that should not matter.
     """
 
     taken: Variation
     readings: tuple[Variation, ...]
     shifts: tuple[Variation, ...]
+    refused: tuple[Variation, ...] = ()
 
     def ids(self, role: Role, *, headline: bool = False) -> list[str]:
         """Claims of a role that were measured with numbers or by yes and no, in their order."""
@@ -95,13 +102,33 @@ def changes_of(paper: Paper) -> list[tuple[str, str, Overlay]]:
 
 
 def vary_choices(paper: Paper, make: Make) -> Sensitivity:
-    """Make a paper's figures under every reading of every choice, one at a time, and shifted."""
+    """Make a paper's figures under every reading of every choice, one at a time, and shifted.
+
+    A reading one of whose policies acted in no run is refused.
+
+    Raises:
+        UserError: a policy of the models as they are acted in no run.
+    """
     taken, *others = (
-        _variation(choice, reading, make(overlay=overlay))
+        _variation(choice, reading, overlay, list(make(overlay=overlay)))
         for choice, reading, overlay in changes_of(paper)
     )
-    readings = len(others) - len(paper.study.values)
-    return Sensitivity(taken, tuple(others[:readings]), tuple(others[readings:]))
+    if taken.idle:
+        raise UserError(
+            f"{paper.name}: {idle_text(taken)} in no run of the models as they are; "
+            f"study.workloads needs programs in which it does"
+        )
+    count = len(others) - len(paper.study.values)
+    tried, shifts = others[:count], others[count:]
+    readings = tuple(one for one in tried if not one.idle)
+    refused = tuple(one for one in tried if one.idle)
+    return Sensitivity(taken, readings, tuple(shifts), refused)
+
+
+def idle_text(variation: Variation) -> str:
+    """Which policies did nothing, as the begin of a sentence."""
+    names = (f"{kind} of {key}" for key, _, kind in (one.rpartition("/") for one in variation.idle))
+    return f"{' and '.join(names)} acted"
 
 
 def values_of(variation: Variation, claim: str) -> tuple[float, ...]:
@@ -115,8 +142,20 @@ def _value(variation: Variation, claim: str, index: int) -> float:
     return values[index] if index < len(values) else float("nan")
 
 
-def _variation(choice: str, reading: str, outcomes: Iterable[Outcome]) -> Variation:
-    return Variation(choice, reading, dict(_claims(outcomes)))
+def _variation(
+    choice: str, reading: str, overlay: Overlay, outcomes: Sequence[Outcome]
+) -> Variation:
+    return Variation(choice, reading, dict(_claims(outcomes)), _idle(overlay, outcomes))
+
+
+def _idle(overlay: Overlay, outcomes: Iterable[Outcome]) -> tuple[str, ...]:
+    """Policies that acted in no run; of a reading with designs of its own, of these designs."""
+    acts: Counter[str] = Counter()
+    for outcome in outcomes:
+        for (design, policy), acted in outcome.acts.items():
+            if not overlay.variants or design in overlay.variants:
+                acts[policy] += acted
+    return tuple(policy for policy, acted in acts.items() if not acted)
 
 
 def _claims(outcomes: Iterable[Outcome]) -> Iterator[tuple[str, Judged]]:

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING
 from gpusim.studies.reproduce.choices import Choice, Reading
 from gpusim.studies.reproduce.claims import Claim, Paper, Role
 from gpusim.studies.reproduce.markdown import markdown
-from gpusim.studies.reproduce.sensitivity import Sensitivity, Variation, values_of
+from gpusim.studies.reproduce.sensitivity import (
+    Sensitivity,
+    Variation,
+    idle_text,
+    values_of,
+)
 from gpusim.studies.reproduce.verdict import Verdict
 from gpusim.views.plots import new_figure, style, tornado
 
@@ -86,6 +91,8 @@ def sensitivity_part(
         f"every reading]({table}).{_studied(paper)}"
     )
     yield ""
+    for one in sensitivity.refused:
+        yield from (f"Refused: *{one.name}*, as {idle_text(one)} in none of its runs.", "")
     yield from changed(calibration(sensitivity))
     if main := list(main_results(sensitivity)):
         yield from ("### Sensitivity of the main results", "")

@@ -145,3 +145,14 @@ def test_refused(options: dict[str, Any], words: list[str]) -> None:
     with pytest.raises(OptionError) as caught:
         ThrashingAwarePlacement(**options)
     assert [word for word in words if word not in str(caught.value)] == []
+
+
+def test_it_acts_when_round_robin_would_have_gone_elsewhere() -> None:
+    policy = ThrashingAwarePlacement(min_samples=1)
+    policy.tlb_lookup(0, False, 1)
+    policy.tlb_lookup(1, True, 1)
+    assert policy.pick(LAUNCH, 0, 2, lambda _: True) == 1
+    assert policy.acted() == 1
+    assert policy.pick(LAUNCH, 1, 2, lambda sm: sm == 0) == 0
+    assert policy.pick(LAUNCH, 2, 2, lambda _: True) == 1
+    assert policy.acted() == 1

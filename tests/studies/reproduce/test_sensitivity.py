@@ -9,6 +9,7 @@ import pytest
 from attrs import evolve
 from scipy import stats
 
+from gpusim.core.errors import UserError
 from gpusim.machine.load import load_model
 from gpusim.studies.reproduce.choices import Choice, Reading, Study
 from gpusim.studies.reproduce.claims import Claim, Paper, Role, papers
@@ -84,6 +85,45 @@ def test_one_choice_at_a_time_then_the_shifts() -> None:
     assert cells(sensitivity, Role.CALIBRATION, "p.rate") == ["10 ✓", "15 ✗"]
     assert len(cells(sensitivity, Role.OUTCOME, "p.gain")) == 1 + 1 + 4
     assert [(one.id, index) for one, index in main_results(sensitivity)] == [("p.gain", 0)]
+
+
+def idle(acts: dict[tuple[str, str], int], variants: dict[str, str]) -> Sensitivity:
+    """The taken reading acts; the other one, with these designs, as told."""
+    other = evolve(reading("two", 1), variants=variants)
+    paper = evolve(
+        PAPER, choice=(evolve(PAPER.choice[0], reading=(reading("one", 1, True), other)),)
+    )
+
+    def make(*, overlay: Overlay) -> list[Outcome]:
+        judged = tuple(Judged(one, None, judge(one, None)) for one in CLAIMS)
+        tried = acts if overlay.variants or overlay.settings.get("x") else {("a", "fill/P"): 1}
+        return [Outcome(paper, None, "smoke", None, judged, acts=tried)]  # type: ignore[arg-type]
+
+    return vary_choices(paper, make)
+
+
+def test_a_reading_whose_policy_never_acted_is_refused() -> None:
+    found = idle({("a", "fill/P"): 0, ("b", "fill/P"): 0, ("b", "sets/Q"): 1}, {})
+    assert found.readings == ()
+    (refused,) = found.refused
+    assert (refused.name, refused.idle) == ("c: two", ("fill/P",))
+    text = "\n".join(sensitivity_part(PAPER, found, "smoke", "p.png", "p.csv"))
+    assert "Refused: *c: two*, as P of fill acted in none of its runs." in text
+
+
+def test_a_policy_has_to_act_in_some_run_of_the_designs_that_a_reading_changes() -> None:
+    assert not idle({("a", "fill/P"): 0, ("b", "fill/P"): 3}, {}).refused
+    assert idle({("a", "fill/P"): 0, ("b", "fill/P"): 3}, {"a": "other"}).refused
+    assert not idle({("a", "fill/P"): 2, ("b", "fill/P"): 0}, {"a": "other"}).refused
+
+
+def test_idle_policies_of_the_models_as_they_are_end_a_study() -> None:
+    def make(*, overlay: Overlay) -> list[Outcome]:
+        acts = {("a", "tlb.L2.fill/P"): int(bool(overlay.settings))}
+        return [Outcome(PAPER, None, "smoke", None, (), acts=acts)]  # type: ignore[arg-type]
+
+    with pytest.raises(UserError, match=r"P of tlb\.L2\.fill acted in no run of the models"):
+        vary_choices(PAPER, make)
 
 
 def test_the_interval_is_that_of_the_mean_of_shifted_runs() -> None:
