@@ -325,7 +325,7 @@ EVENTS: Mapping[str, Table] = {
             Column("end", "i8", "cycle", "cycle after the epoch"),
             Column("hits", "i8", "1", "lookups that hit"),
             Column("misses", "i8", "1", "lookups that missed"),
-            Column("warps", "u4", "1", "warps that looked anything up"),
+            Column("warps", "u4", "1", "warps that used an SM"),
             Column("tokens", "u4", "1", "tokens that it has from then on"),
         ),
     ),

@@ -240,4 +240,5 @@ def test_names_of_a_machine() -> None:
     expected = {f"tlb.{level}.{what}" for level in levels for what in ("lookup", "miss", "fill")}
     expected |= {"l1.hit", "l1.miss", "l1.evict", "l2.lookup", "dram.request"}
     expected |= {"walk.arrived", "walk.done", "kernel.begin", "block.begin", "block.end"}
+    expected |= {"warp.begin", "warp.end"}
     assert expected <= set(signals.names())

@@ -17,6 +17,7 @@ def told(*made: Policy, cycles: int = 500, apps: tuple[str, ...] = ("a", "b")) -
 
 
 def looked_up(policy: MaskTokens, app: int, *cycles: int) -> MaskTokens:
+    policy.warp_began(0, 0, app, cycles[0])
     for cycle in cycles:
         policy.looked_up(requester(app), False, cycle)
     return policy

@@ -103,6 +103,10 @@ class Sm(Component, Home):
         """SM, block slot, application, cycle in which the block begins."""
         self.on_block_end: Probe[[int, int, int]] = Probe()
         """SM, block slot, cycle in which the block gives back its place."""
+        self.on_warp: Probe[[int, int, int, int]] = Probe()
+        """SM, warp slot, application, cycle from which on the warp issues."""
+        self.on_warp_end: Probe[[int, int, int, int]] = Probe()
+        """SM, warp slot, application, cycle in which the warp has ended."""
         self.sides: dict[int, SideUnit] = {}
         self.resident = 0
         self._config = config.sm
@@ -181,6 +185,8 @@ class Sm(Component, Home):
         for index, slot in enumerate(block.warp_slots):
             port = slot % len(self.issue_ports)
             warp = Warp(block.first_warp + index, block, index, self._age, port, now)
+            if self.on_warp.listeners:
+                self.on_warp(self.index, slot, block.app, now)
             warp.begin(self._live(warp))
             self._age += 1
             self.resident += 1
@@ -439,6 +445,8 @@ class Sm(Component, Home):
         counters.warps += 1
         block = warp.block
         block.live -= 1
+        if self.on_warp_end.listeners:
+            self.on_warp_end(self.index, warp.warp_slot, warp.app, now)
         block.posted += warp.stores
         warp.ending, warp.gone = False, True
         if self._holds_loads:
@@ -514,6 +522,8 @@ class Sm(Component, Home):
         board.offer("kernel.begin", self.on_kernel, here)
         board.offer("block.begin", self.on_block, here)
         board.offer("block.end", self.on_block_end, here)
+        board.offer("warp.begin", self.on_warp, here)
+        board.offer("warp.end", self.on_warp_end, here)
         board.offer("l1.hit", self.lsu.on_l1_hit, here)
         board.offer("l1.miss", self.lsu.on_l1_miss, here)
 

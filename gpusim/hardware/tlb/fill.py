@@ -38,7 +38,7 @@ class FillPolicy(Policy):
         """The machine is built; see `gpusim.core.signals`.
 
         A policy that has epochs calls ``signals.announce`` at the end of each: application; cycle
-        of the end; hits, misses and warps seen in the epoch; tokens, that is warps that may fill,
+        of the end; hits, misses and warps of the epoch; tokens, that is warps that may fill,
         from then on.
         """
 

@@ -10,7 +10,7 @@ from mypy_extensions import mypyc_attr
 
 from gpusim.core.counters import count
 from gpusim.core.errors import OptionError, at_least, one_of
-from gpusim.core.mapping import Mapping
+from gpusim.core.mapping import ASID_SHIFT, Mapping
 from gpusim.core.metrics import FRACTION, Metric, Ratio, declare_metrics
 from gpusim.core.policy import Ending
 from gpusim.core.registry import Slot, register_policy
@@ -25,6 +25,9 @@ from gpusim.hardware.tlb.tokens import HillClimbTokens, PaperTokens, Tokens
 _ENTRY_BITS: Final = 64
 """An entry of the bypass cache, whatever it has beside page and frame (MASK §7.4)."""
 
+_ROLES: Final = ("first", "last")
+"""Names that a TLB has for signals beside its own."""
+
 
 @attr.s(auto_attribs=True)
 class TokenCounters:
@@ -35,7 +38,7 @@ class TokenCounters:
     bypass_probes: int = count("lookups for which the bypass cache was all that could have helped")
     bypass_hits: int = count("those that it helped, which are hits of the TLB, too")
     epochs: int = count("epochs after which tokens were dealt out")
-    epoch_warps: int = count("warps that looked anything up, summed over these epochs")
+    epoch_warps: int = count("warps that used an SM, summed over these epochs")
     epoch_tokens: int = count("tokens dealt out, summed over these epochs")
 
 
@@ -62,16 +65,17 @@ class MaskTokens(FillPolicy):
         sms: SMs that the TLB serves.
         warps: warp slots of an SM.
         token_policy: how an application's tokens change: ``"paper"``: fewer after its miss rate
-            rose by more than `band`, more after it fell by more; ``"hillclimb"``: on in the same
-            direction while the miss rate falls, else back.
+            rose by more than `band`, more after it fell by more; ``"hillclimb"``: fewer after it
+            fell, else more, as in the simulator that the authors released.
         initial: tokens after the first epoch, as a share of the application's warps; until then
             everything fills.
-        step: change of that share after an epoch [our choice: 10 %, as the simulator that the
-            authors released].
+        step: change after an epoch, as a share of the warps [our choice: 10 %, as the simulator
+            that the authors released].
         epoch: core cycles of an epoch; for ``"paper"`` only.
         band: change of the miss rate that counts, a difference of two rates [our choice: the
             paper says 2 %]; for ``"paper"`` only.
-        accesses: lookups of the application in an epoch; for ``"hillclimb"`` only.
+        accesses: lookups of the application in an epoch, those of the first TLBs included; for
+            ``"hillclimb"`` only.
         bypass_above: miss rate up to which everything fills; for ``"hillclimb"`` only.
         bypass_entries: entries of the bypass cache; 0: none, so that what has no token is dropped.
         any_waiter: a translation fills the TLB if any of the warps whose misses merged holds a
@@ -108,10 +112,31 @@ class MaskTokens(FillPolicy):
         self._first_only = not any_waiter
         self._sms = sms
         self._warps = warps
+        self._of_both_levels = token_policy == "hillclimb"  # noqa: S105
         self._announce: Callable[..., None] | None = None
 
     def attach(self, signals: Signals) -> None:
         self._announce = signals.announce
+        signals.listen("warp.begin", self.warp_began)
+        signals.listen("warp.end", self.warp_ended)
+        if self._of_both_levels and _behind_others(signals):
+            signals.listen("tlb.first.lookup", self.first_looked_up)
+
+    def warp_began(self, sm: int, warp_slot: int, app: int, cycle: int) -> None:
+        """A warp issues on an SM from now on."""
+        self._advance(app, cycle)
+        self._tokens[app].warp_began(sm, warp_slot)
+
+    def warp_ended(self, sm: int, warp_slot: int, app: int, cycle: int) -> None:
+        """A warp has issued its last instruction."""
+        self._advance(app, cycle)
+        self._tokens[app].warp_ended(sm, warp_slot)
+
+    def first_looked_up(self, level: int, tlb: int, tag: int, hit: bool, cycle: int) -> None:
+        """A first TLB was asked for a page; an application's address space is its number."""
+        app = tag >> ASID_SHIFT
+        self._advance(app, cycle)
+        self._tokens[app].count_lookup(hit)
 
     def admits(
         self, tag: int, mapping: Mapping, requesters: Sequence[Requester], cycle: int
@@ -139,7 +164,7 @@ class MaskTokens(FillPolicy):
     def looked_up(self, requester: Requester, hit: bool, cycle: int) -> None:
         app = requester.app
         self._advance(app, cycle)
-        self._tokens[app].count_lookup(requester.sm, requester.warp_slot, hit)
+        self._tokens[app].count_lookup(hit)
         if not hit and self._bypass.capacity:
             self._counters[app].bypass_probes += 1
 
@@ -201,6 +226,12 @@ class MaskTokens(FillPolicy):
 
 
 register_policy(Slot.TLB_FILL, "mask-tokens", MaskTokens)
+
+
+def _behind_others(signals: Signals) -> bool:
+    """Whether there are other TLBs before the last one: the first one and the last one are two."""
+    names = [name for name in signals.names() if name.endswith(".lookup")]
+    return len({name for name in names if name.startswith("tlb.")}) > len(_ROLES) + 1
 
 
 def _parts(**options: float) -> None:

@@ -17,8 +17,8 @@ class Epoch(NamedTuple):
 
     Attributes:
         end: the cycle after it.
-        hits, misses: its lookups; pages found in the bypass cache are hits.
-        warps: warps that looked anything up, over all SMs.
+        hits, misses: lookups that its miss rate is of; pages found in the bypass cache are hits.
+        warps: warps that used their SM, over all SMs.
         tokens: how many it has from then on.
     """
 
@@ -31,29 +31,34 @@ class Epoch(NamedTuple):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Tokens:
-    """The tokens of one application: a share of its warps, as their number changes [our choice].
+    """The tokens of one application: a number, first a share of all its warps.
 
-    After each epoch that share of the warps seen in it, one a SM at least, get tokens.  Until the
-    first epoch with lookups has ended, and on an SM that had none in the epoch before, all warps
-    hold tokens, also where an SM has as many tokens as it had warps [our choice].  An epoch without
-    lookups changes nothing [our choice].
+    All warps that used an SM in the epoch count, whether or not they looked anything up: from its
+    first instruction to its last a warp uses its SM, also in an epoch in which it only waits [our
+    choice].  After the first epoch with lookups a share of them gets tokens, and from then on their
+    number moves by a share of the warps of each epoch.  Each SM has one at least.  Until then, on
+    an SM that had no warps in the epoch before, and where an SM has as many tokens as it had warps,
+    all warps hold tokens [our choice].  An epoch without lookups or without warps
+    changes nothing [our choice].
 
     Args:
         initial: the share after the first epoch.
-        step: by how much it moves.
+        step: by which share of the warps it moves.
     """
 
     def __init__(self, initial: float, step: float) -> None:
         self._initial = initial
         self._step = step
-        self._share: float | None = None
+        self._tokens: int | None = None
         """None: the first epoch has not ended."""
         self._rate = 0.0
         """Miss rate of the epoch before."""
         self._hits = 0
         self._misses = 0
+        self._present: dict[int, int] = {}
+        """By SM: warp slots in use now, as a bit mask."""
         self._seen: dict[int, int] = {}
-        """By SM: warp slots that looked anything up in this epoch, as a bit mask."""
+        """By SM: warp slots that were in use at any time in this epoch, as a bit mask."""
         self._holders: dict[int, int] = {}
         """By SM: warp slots that hold tokens; all, where an SM is not there."""
 
@@ -63,7 +68,7 @@ class Tokens:
 
     @abstractmethod
     def _direction(self, rate: float, before: float) -> int:
-        """Whether the share moves up (1), down (-1) or not at all, by the miss rates."""
+        """Whether the tokens move up (1), down (-1) or not at all, by the miss rates."""
 
     @abstractmethod
     def why_none(self, cycles: int) -> tuple[str, str]:
@@ -78,13 +83,26 @@ class Tokens:
         """Lookups in the epoch that is under way."""
         return self._hits + self._misses
 
-    def count_lookup(self, sm: int, warp_slot: int, hit: bool) -> None:
+    def warp_began(self, sm: int, warp_slot: int) -> None:
+        """A warp uses an SM from now on."""
+        bit = 1 << warp_slot
+        self._present[sm] = self._present.get(sm, 0) | bit
+        self._seen[sm] = self._seen.get(sm, 0) | bit
+
+    def warp_ended(self, sm: int, warp_slot: int) -> None:
+        """A warp has issued its last instruction."""
+        left = self._present[sm] & ~(1 << warp_slot)
+        if left:
+            self._present[sm] = left
+        else:
+            del self._present[sm]
+
+    def count_lookup(self, hit: bool) -> None:
         """A warp looked up a page."""
         if hit:
             self._hits += 1
         else:
             self._misses += 1
-        self._seen[sm] = self._seen.get(sm, 0) | 1 << warp_slot
 
     def held_by(self, sm: int, warp_slot: int) -> bool:
         """Whether a warp holds a token."""
@@ -93,41 +111,52 @@ class Tokens:
     def advance(self, cycle: int) -> Epoch | None:
         """End the epoch if `cycle`, the present one, is past its end; returns the ended epoch."""
         end = self._ended(cycle)
-        lookups = self.lookups
-        if end is None or not lookups:
+        if end is None:
             return None
-        rate = self._misses / lookups
-        warps = sum(slots.bit_count() for slots in self._seen.values())
-        if self._share is None:
-            self._share = self._initial
-        else:
-            moved = self._share + self._direction(rate, self._rate) * self._step
-            self._share = min(max(moved, 0.0), 1.0)
-        tokens = max(round(self._share * warps), len(self._seen))
-        self._holders = self._deal(tokens, warps) if self._limits(rate) else {}
-        epoch = Epoch(end, self._hits, self._misses, warps, tokens)
-        self._rate = rate
+        seen, hits, misses = self._seen, self._hits, self._misses
+        self._seen = dict(self._present)
         self._hits = self._misses = 0
-        self._seen = {}
-        return epoch
+        if not seen or not hits + misses:
+            return None
+        rate = misses / (hits + misses)
+        warps = sum(slots.bit_count() for slots in seen.values())
+        if self._tokens is None:
+            tokens = round(self._initial * warps)
+        else:
+            step = round(self._direction(rate, self._rate) * self._step * warps)
+            tokens = min(self._tokens + step, max(self._tokens, warps))
+        self._tokens = tokens = max(tokens, len(seen))
+        dealt = min(tokens, warps)
+        self._holders = _deal(seen, dealt, warps) if self._limits(rate) else {}
+        self._rate = rate
+        return Epoch(end, hits, misses, warps, dealt)
 
-    def _deal(self, tokens: int, warps: int) -> dict[int, int]:
-        """One token for each SM, the others in proportion to further warps; the lowest get them.
 
-        What the first SMs have together is rounded, so that nothing is lost or doubled.
-        """
-        spare, further = tokens - len(self._seen), warps - len(self._seen)
-        holders = {}
-        dealt = passed = 0
-        for sm in sorted(self._seen):
-            slots = self._seen[sm]
-            passed += slots.bit_count() - 1
-            upto = (2 * spare * passed + further) // (2 * further) if further else 0
-            own = 1 + upto - dealt
-            dealt = upto
-            if own < slots.bit_count():
-                holders[sm] = _lowest(slots, own)
-        return holders
+def _deal(seen: dict[int, int], tokens: int, warps: int) -> dict[int, int]:
+    """One token for each SM, the others in proportion to further warps; the lowest get them.
+
+    What the first SMs have together is rounded, so that nothing is lost or doubled.
+
+    Args:
+        seen: by SM, the slots of the warps that may get one.
+        tokens: as many as there are SMs at least, and as there are warps at most.
+        warps: how many there are.
+
+    Returns:
+        by SM, the slots that hold one; an SM is left out where all do.
+    """
+    spare, further = tokens - len(seen), warps - len(seen)
+    holders = {}
+    dealt = passed = 0
+    for sm in sorted(seen):
+        slots = seen[sm]
+        passed += slots.bit_count() - 1
+        upto = (2 * spare * passed + further) // (2 * further) if further else 0
+        own = 1 + upto - dealt
+        dealt = upto
+        if own < slots.bit_count():
+            holders[sm] = _lowest(slots, own)
+    return holders
 
 
 class PaperTokens(Tokens):
@@ -162,10 +191,10 @@ class PaperTokens(Tokens):
 
 
 class HillClimbTokens(Tokens):
-    """Epochs of lookups; on in the same direction while the miss rate falls, else back.
+    """Epochs of lookups; fewer tokens while the miss rate falls, more otherwise.
 
-    This is what the direction register of MASK §7.4 is for, and what the simulator that the
-    authors released does.
+    The rule of the simulator that the authors of MASK released: its direction never turns round.
+    An epoch counts the lookups of the first TLBs, too, and its miss rate is that of all of them.
 
     Args:
         accesses: lookups of the application in an epoch.
@@ -176,16 +205,12 @@ class HillClimbTokens(Tokens):
         super().__init__(initial, step)
         self._accesses = accesses
         self._bypass_above = bypass_above
-        self._rising = False
-        """The direction register; giving out the initial tokens was a step down [our choice]."""
 
     def _ended(self, cycle: int) -> int | None:
         return cycle if self.lookups >= self._accesses else None
 
     def _direction(self, rate: float, before: float) -> int:
-        if rate >= before:
-            self._rising = not self._rising
-        return 1 if self._rising else -1
+        return -1 if rate < before else 1
 
     def why_none(self, cycles: int) -> tuple[str, str]:
         return f"its epoch takes {self._accesses} lookups, there were {self.lookups}", "accesses"

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.core.engine import Environment
+from gpusim.core.engine import Environment, Probe
 from gpusim.core.errors import OptionError
 from gpusim.core.mapping import ASID_SHIFT, Mapping
 from gpusim.core.request import Translation
@@ -27,64 +27,95 @@ APPS, SMS, WARPS = 2, 4, 6
 SMS_OF = {0: (0, 2), 1: (1, 3)}
 
 
+Slot = tuple[int, int]
+"""SM and warp slot."""
+
+
 @attrs.frozen
-class Seen:
+class Event:
+    """A warp begins or ends, or looks up a page, and whether it hit."""
+
     cycle: int
-    warp: Translation
-    hit: bool
+    app: int
+    begins: Slot | None = None
+    ends: Slot | None = None
+    hit: bool | None = None
 
 
 class Naive:
-    """Knows only what happened; tokens are worked out whenever somebody asks."""
+    """Knows only what happened; tokens are worked out anew for each fill."""
 
     def __init__(self, options: dict[str, Any]) -> None:
         self.o = options
-        self.log: list[Seen] = []
+        self.log: list[Event] = []
         self.bypass: list[tuple[int, Mapping]] = []
 
-    def epochs(self, app: int, cycle: int) -> list[list[Seen]]:
-        own = [one for one in self.log if one.warp.app == app]
+    def present(self, events: list[Event]) -> set[Slot]:
+        """The warps that have begun and not ended."""
+        found: set[Slot] = set()
+        for one in events:
+            found |= {one.begins} if one.begins else set()
+            found -= {one.ends} if one.ends else set()
+        return found
+
+    def epochs(self, app: int, cycle: int) -> list[tuple[list[bool], set[Slot]]]:
+        """Of each epoch that is over: the hits and misses, and the warps that were there."""
+        own = [one for one in self.log if one.app == app]
         if self.o["token_policy"] == "hillclimb":
-            size = self.o["accesses"]
-            return [own[i : i + size] for i in range(0, len(own) - size + 1, size)]
-        now = cycle // self.o["epoch"]
-        numbers = sorted({one.cycle // self.o["epoch"] for one in own} - {now})
-        return [[one for one in own if one.cycle // self.o["epoch"] == n] for n in numbers]
+            size, cuts, seen = self.o["accesses"], [0], 0
+            for number, one in enumerate(own):
+                seen += one.hit is not None
+                if seen == size:
+                    cuts.append(number + 1)
+                    seen = 0
+        else:
+            length = self.o["epoch"]
+            ends = range(length, cycle // length * length + 1, length)
+            cuts = [0, *(sum(one.cycle < end for one in own) for end in ends)]
+        parts = []
+        for begin, end in pairwise(cuts):
+            warps = self.present(own[:begin]) | {one.begins for one in own[begin:end] if one.begins}
+            hits = [one.hit for one in own[begin:end] if one.hit is not None]
+            parts += [(hits, warps)] if hits and warps else []
+        return parts
 
     def holds(self, warp: Translation, cycle: int) -> bool:
         epochs = self.epochs(warp.app, cycle)
         if not epochs:
             return True
-        rates = [sum(not one.hit for one in epoch) / len(epoch) for epoch in epochs]
+        rates = [sum(not hit for hit in hits) / len(hits) for hits, _ in epochs]
         if self.o["token_policy"] == "hillclimb" and rates[-1] <= self.o["bypass_above"]:
             return True
         seen: dict[int, set[int]] = {}
-        for one in epochs[-1]:
-            seen.setdefault(one.warp.sm, set()).add(one.warp.warp_slot)
+        for sm, slot in epochs[-1][1]:
+            seen.setdefault(sm, set()).add(slot)
         if warp.sm not in seen:
             return True
-        own = 1 + self.extra_owners(seen, self.share(rates)).count(warp.sm)
+        own = 1 + self.extra_owners(seen, self.number(rates, epochs)).count(warp.sm)
         lowest = sorted(seen[warp.sm])[:own]
         return own == len(seen[warp.sm]) or warp.warp_slot in lowest
 
-    def share(self, rates: list[float]) -> float:
-        share, up = self.o["initial"], False
-        for before, rate in pairwise(rates):
+    def number(self, rates: list[float], epochs: list[tuple[list[bool], set[Slot]]]) -> int:
+        """Tokens after the last epoch, as many as there are warps at most."""
+        warps = [len(one) for _, one in epochs]
+        sms = [len({sm for sm, _ in one}) for _, one in epochs]
+        tokens = max(round(self.o["initial"] * warps[0]), sms[0])
+        for (before, rate), most, least in zip(pairwise(rates), warps[1:], sms[1:], strict=True):
             if self.o["token_policy"] == "hillclimb":
-                up = up if rate < before else not up
-                move = 1 if up else -1
-            elif rate > before + self.o["band"]:
-                move = -1
+                move = -1 if rate < before else 1
             else:
-                move = int(rate < before - self.o["band"])
-            share = min(max(share + move * self.o["step"], 0.0), 1.0)
-        return float(share)
+                move = (rate < before - self.o["band"]) - (rate > before + self.o["band"])
+            moved = tokens + round(move * self.o["step"] * most)
+            if moved > most:  # no more than there are warps, but what it has it keeps
+                moved = max(most, tokens) if move > 0 else moved
+            tokens = max(moved, least)
+        return min(tokens, warps[-1])
 
-    def extra_owners(self, seen: dict[int, set[int]], share: float) -> list[int]:
+    def extra_owners(self, seen: dict[int, set[int]], tokens: int) -> list[int]:
         """Whose each token is beyond one a SM: the warps beyond one a SM stand in a line, cut into
         as many pieces; the warp in the middle of a piece tells the SM."""
         line = [sm for sm in sorted(seen) for _ in range(len(seen[sm]) - 1)]
-        extra = max(round(share * sum(map(len, seen.values()))) - len(seen), 0)
+        extra = tokens - len(seen)
         return [
             line[ceil(Fraction(2 * number - 1, 2 * extra) * len(line)) - 1]
             for number in range(1, extra + 1)
@@ -108,8 +139,11 @@ class Naive:
 
 
 def signals(announce: Callable[..., None]) -> Signals:
-    """Of a machine that consists of a fill policy."""
-    return SignalBoard(Environment(), APPS, lambda tag: None).at(range(SMS), announce)
+    """Of a machine that consists of a fill policy, and of SMs whose warps are told by hand."""
+    board = SignalBoard(Environment(), APPS, lambda tag: None)
+    for name in ("warp.begin", "warp.end"):
+        board.offer(name, Probe())
+    return board.at(range(SMS), announce)
 
 
 options = st.fixed_dictionaries(
@@ -132,10 +166,27 @@ accesses = st.tuples(
     st.lists(st.tuples(st.integers(0, 1), st.integers(0, WARPS - 1)), min_size=1, max_size=3),
 )
 changes = st.tuples(st.sampled_from(["invalidate", "flush"]), st.integers(0, 7))
+lives = st.tuples(
+    st.just("warp"),
+    st.integers(0, 1),
+    st.integers(0, 9),
+    st.tuples(st.integers(0, 1), st.integers(0, WARPS - 1)),
+)
+"""A warp begins, or ends if it is there."""
+
+
+def toggle(policy: MaskTokens, naive: Naive, app: int, warp: Slot, cycle: int) -> None:
+    """A warp that is not there begins; one that is there ends."""
+    if warp in naive.present(naive.log):
+        policy.warp_ended(*warp, app, cycle)
+        naive.log.append(Event(cycle, app, ends=warp))
+    else:
+        policy.warp_began(*warp, app, cycle)
+        naive.log.append(Event(cycle, app, begins=warp))
 
 
 @settings(max_examples=examples(300))
-@given(options, st.lists(st.one_of(accesses, accesses, accesses, accesses, changes), max_size=80))
+@given(options, st.lists(st.one_of(accesses, accesses, accesses, lives, changes), max_size=80))
 def test_against_a_log_of_all_lookups(options: dict[str, Any], events: list[Any]) -> None:
     """A TLB of two entries between warps and policy; every miss is answered at once."""
     policy, naive = MaskTokens(APPS, SMS, WARPS, **options), Naive(options)
@@ -152,10 +203,17 @@ def test_against_a_log_of_all_lookups(options: dict[str, Any], events: list[Any]
         elif event[0] == "flush":
             policy.flush()
             naive.bypass, array = [], []
+        elif event[0] == "warp":
+            _, app, later, (sm, slot) = event
+            cycle += later
+            toggle(policy, naive, app, (SMS_OF[app][sm], slot), cycle)
         else:
             app, page, later, who = event
             cycle += later
             tag = app << ASID_SHIFT | page
+            for sm, slot in who:
+                if (SMS_OF[app][sm], slot) not in naive.present(naive.log):
+                    toggle(policy, naive, app, (SMS_OF[app][sm], slot), cycle)
             warps = [requester(app, SMS_OF[app][sm], slot) for sm, slot in who]
             counters = expected[app]
             hit = tag in array
@@ -168,7 +226,7 @@ def test_against_a_log_of_all_lookups(options: dict[str, Any], events: list[Any]
             missed = [] if hit else warps
             for warp in missed or warps[:1]:
                 policy.looked_up(warp, hit, cycle)
-                naive.log.append(Seen(cycle, warp, hit))
+                naive.log.append(Event(cycle, app, hit=hit))
                 counters.bypass_probes += not hit and options["bypass_entries"] > 0
             if missed:
                 mapping = Mapping(tag, page + 100)
@@ -186,7 +244,8 @@ def test_against_a_log_of_all_lookups(options: dict[str, Any], events: list[Any]
         own.epoch_tokens = sum(epoch[5] for epoch in counted)
         assert policy.counters(app) == (own,)
     for _, _, hits, misses, warps, tokens in told:
-        assert 1 <= tokens <= warps <= hits + misses
+        assert 1 <= tokens <= warps <= APPS * WARPS
+        assert hits + misses
 
 
 @pytest.mark.parametrize(
