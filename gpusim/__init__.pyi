@@ -13,6 +13,7 @@ from .programs.kernel_function import kernel as kernel
 from .programs.parameters import choice as choice, number as number
 from .ptx.capture import capture as capture
 from .ptx.kernel_file import load_kernel as load_kernel
+from .ptx.numba_kernel import capture_numba as capture_numba
 from .ptx.triton_kernel import capture_triton as capture_triton, triton_kernel as triton_kernel
 from .results.folder import Results as Results, open_results as open_results
 from .results.result import Result as Result, open_result as open_result

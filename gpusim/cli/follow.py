@@ -76,9 +76,11 @@ def _print(lives: list[Life], walks_known: bool) -> None:
 
 
 def _title(life: Life) -> str:
+    array = f"{life.array} at " if life.array else ""
     return (
         f"request {life.row} · {life.app} · SM {life.sm} · warp {life.warp} · {life.kind} of "
-        f"{life.address:#x} (line {life.vline:#x}, page {life.vpn:#x}) · {life.cycles:,} cycles"
+        f"{array}{life.address:#x} (line {life.vline:#x}, page {life.vpn:#x}) · "
+        f"{life.cycles:,} cycles"
     )
 
 

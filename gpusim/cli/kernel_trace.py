@@ -1,8 +1,9 @@
-"""Traces of kernels of your own: what `gpusim trace cuda`, `ptx` and `triton` do."""
+"""Traces of kernels of your own: `gpusim trace cuda`, `ptx`, `triton` and `numba`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,9 +57,37 @@ def record_triton(file: str, output: Path, capability: int, execute: bool) -> Ca
     """
     from gpusim.ptx.triton_kernel import capture_triton
 
+    return _record_python(capture_triton, file, output, capability, execute)
+
+
+def record_numba(file: str, output: Path, capability: int, execute: bool) -> Capture:
+    """Call a function that launches kernels in Numba, and store what they access.
+
+    Args:
+        file: of Python, perhaps with the function's name behind a colon.
+        output: HDF5 file of the trace.
+        capability: compute capability that kernels are compiled for.
+        execute: whether results are computed.
+
+    Raises:
+        UserError: Numba is not installed, the file cannot be run, or the launches are wrong.
+    """
+    from gpusim.ptx.numba_kernel import capture_numba
+
+    return _record_python(capture_numba, file, output, capability, execute)
+
+
+def _record_python(
+    capture: Callable[[str, int, bool], AbstractContextManager[Capture]],
+    file: str,
+    output: Path,
+    capability: int,
+    execute: bool,
+) -> Capture:
+    """Call a function of a file of Python in a capture, and store what was launched."""
     name, _, called = file.partition(".py:")
     path = Path(f"{name}.py" if called else file)
-    with capture_triton(path.stem, capability, execute) as captured:
+    with capture(path.stem, capability, execute) as captured:
         _call(path, _function(path, called or LAUNCH))
     _store(captured, output)
     return captured

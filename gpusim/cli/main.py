@@ -111,6 +111,7 @@ def _options(
 
 def _add_commands() -> None:
     from gpusim.cli import (
+        blame,
         characterize,
         checkpoint,
         compare,
@@ -132,6 +133,7 @@ def _add_commands() -> None:
     )
 
     app.command("run")(run.run)
+    app.command("blame")(blame.blame)
     app.command("characterize")(characterize.characterize)
     app.command("checkpoint")(checkpoint.checkpoint)
     app.command("compare")(compare.compare)

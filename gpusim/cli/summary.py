@@ -51,6 +51,11 @@ def print_summary(
             console.print(table)
     for state, parts in bank_waits(result):
         console.print(Text(f"of {state}: {parts}"))
+    if "blame" in result.tables:
+        from gpusim.results.blame import answers
+
+        for sentence in answers(result):
+            console.print(Text(sentence))
     for warning in result.warnings:
         console.print(Text(f"warning: {warning}", style="yellow"))
     console.print(Text(f"digest {result.digest}"))

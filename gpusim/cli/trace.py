@@ -130,6 +130,28 @@ def triton(
     print(shown(f"wrote {output}"))
 
 
+@app.command()
+def numba(
+    file: Annotated[
+        str,
+        typer.Argument(help="Python file that launches kernels in Numba, FILE.py:FUNCTION; runs."),
+    ],
+    output: Output,
+    capability: Annotated[
+        int, typer.Option(help="Compute capability that kernels are compiled for.")
+    ] = 80,
+    execute: Annotated[
+        bool, typer.Option(help="Compute results, not only what addresses depend on.")
+    ] = True,
+) -> None:
+    """Run a function that launches kernels in Numba (no GPU), and keep what their warps do."""
+    from gpusim.cli.kernel_trace import record_numba
+
+    captured = record_numba(file, output, capability, execute)
+    print(shown(f"wrote {output}"))
+    _warn(captured.application().warnings())
+
+
 def _record_kernel(
     kernel: str,
     suffixes: Sequence[str],

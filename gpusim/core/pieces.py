@@ -25,6 +25,7 @@ def pieces_of(chunk: LaneChunk, rows: int) -> Iterator[LaneChunk]:
             chunk.active[first:last],
             chunk.address[accesses],
             chunk.size[accesses],
+            None if chunk.place is None else chunk.place[accesses],
         )
 
 
@@ -41,4 +42,5 @@ def part_of(chunk: LaneChunk, number: int, count: int) -> LaneChunk:
         active[used],
         chunk.address[accesses, own],
         chunk.size[accesses],
+        None if chunk.place is None else chunk.place[accesses],
     )

@@ -145,11 +145,13 @@ class Access(Requester):
 
     Attributes:
         coherent: whether it is a load that the L2 cache answers, whatever the L1 cache holds.
+        place: number of its place in the code (`gpusim.core.code_places`); -1: not known.
     """
 
-    __slots__ = ("coherent",)
+    __slots__ = ("coherent", "place")
 
     coherent: bool
+    place: int
 
     def answered(self, request: MemoryRequest) -> None:
         """Take the answer to one of its requests, in the cycle in which it arrives."""

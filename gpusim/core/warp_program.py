@@ -102,11 +102,13 @@ class Asked:
         kinds: operations, of those that a program states only if it is asked for them.
         latency: by `Unit`, cycles from an instruction's issue to one that needs its result.
         interval: by `Unit`, cycles of one scheduler's unit that an instruction takes.
+        places: whether accesses name their places in the code (`LaneChunk.place`).
     """
 
     kinds: frozenset[int] = frozenset()
     latency: tuple[int, ...] = ()
     interval: tuple[int, ...] = ()
+    places: bool = False
 
     def __contains__(self, op: object) -> bool:
         return op in self.kinds
@@ -166,6 +168,8 @@ class LaneChunk:
             number of lanes is that of this chunk: that of a warp, or as many as the widest
             operation needs; with m = 0 it means nothing, and may be 0.
         size: (m,) int64, bytes that each lane accesses; a lane does not cross a sector.
+        place: (m,) int64, number of each one's place in the code (`gpusim.core.code_places`); None:
+            the program does not know them, or was not asked (`Asked.places`).
     """
 
     kind: NDArray[np.uint8]
@@ -173,6 +177,7 @@ class LaneChunk:
     active: NDArray[np.bool_]
     address: NDArray[np.int64]
     size: NDArray[np.int64]
+    place: NDArray[np.int64] | None = None
 
 
 def instructions_of(chunk: LaneChunk) -> int:
@@ -210,9 +215,10 @@ class Segment:
             those that it covers (`COVERED_SHIFT`).
         passes: by operation, those of a memory operation through the L1 cache (`LEAST_SHIFT`);
             empty where transactions pass it one at a time.
+        places: by operation, the number of its place in the code; empty where none is known.
     """
 
-    __slots__ = ("args", "kinds", "lines", "passes", "sectors")
+    __slots__ = ("args", "kinds", "lines", "passes", "places", "sectors")
 
     def __init__(
         self,
@@ -221,12 +227,14 @@ class Segment:
         lines: list[int],
         sectors: list[int],
         passes: list[int],
+        places: list[int],
     ) -> None:
         self.kinds = kinds
         self.args = args
         self.lines = lines
         self.sectors = sectors
         self.passes = passes
+        self.places = places
 
     def instructions(self) -> int:
         """Warp instructions, as an SM counts them when it issues them."""
@@ -303,7 +311,7 @@ def execute_block(launch: Launch, block: int, warp_size: int, asked: Asked) -> I
         asked: as in `LaunchBeside.run_block_beside`.
     """
     known: Any = launch
-    if asked.kinds and hasattr(known, "run_block_beside"):
+    if (asked.kinds or asked.places) and hasattr(known, "run_block_beside"):
         chunks: Iterator[LaneChunk] = known.run_block_beside(block, warp_size, asked)
         return chunks
     return launch.run_block(block, warp_size)

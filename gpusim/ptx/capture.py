@@ -219,11 +219,10 @@ class Capture:
         return len(self.initial) - 1
 
     def _globals(self, kernel: Kernel) -> dict[str, int]:
-        """Addresses of the variables of a module, which are placed when it is first launched."""
-        found = self._symbols.get(id(kernel.module))
-        if found is None:
-            found = self._symbols[id(kernel.module)] = {}
-            for variable in kernel.layout.globals:
+        """Addresses of the variables of a kernel's module, placed when they are first needed."""
+        found = self._symbols.setdefault(id(kernel.module), {})
+        for variable in kernel.layout.globals:
+            if variable.name not in found:
                 number = self._place(variable.name, np.frombuffer(contents_of(variable), np.uint8))
                 found[variable.name] = self.memory.arrays[number].base
         return found

@@ -18,6 +18,7 @@ from gpusim.ptx.arguments import bound
 from gpusim.ptx.capture import current
 from gpusim.ptx.cubin import registers_of
 from gpusim.ptx.launch import Kernel, made_kernel
+from gpusim.ptx.names import plain_name
 from gpusim.ptx.nvrtc import DEFAULT_ARCHITECTURE, Compiled, compiled
 from gpusim.ptx.parser import parse
 from gpusim.ptx.syntax import Function, Module
@@ -78,13 +79,23 @@ class LoadedKernel:
                 the line of the source.
         """
         values = bound(self.name, list(self.names), args, kwargs)
-        shape = Shape(grid_of(grid), _extent("block", block))
-        if shape.threads > _MOST_THREADS:
-            raise UserError(
-                f"kernel {self.name!r}: {shape.threads} threads of a block; at most {_MOST_THREADS}"
-            )
+        shape = shape_of(self.name, grid, block)
         arguments = dict(zip(self.names, values, strict=True))
         current().launch(self.kernel, shape, arguments, shared, execute)
+
+
+def shape_of(kernel: str, grid: Any, block: Any) -> Shape:
+    """Grid and block of a launch.
+
+    Raises:
+        UserError: they are no such numbers, or there are too many threads.
+    """
+    shape = Shape(grid_of(grid), _extent("block", block))
+    if shape.threads > _MOST_THREADS:
+        raise UserError(
+            f"kernel {kernel!r}: {shape.threads} threads of a block; at most {_MOST_THREADS}"
+        )
+    return shape
 
 
 def grid_of(given: Any) -> Dim3:
@@ -154,18 +165,6 @@ def _text(path: Path) -> str:
         if file_bytes(path) > _MOST_BYTES:
             raise ValueError(f"it has more than {format_memory(_MOST_BYTES)}")
         return path.read_text(encoding="utf-8")
-
-
-def plain_name(name: str) -> str:
-    """The name of a function in its source; of a mangled one, without classes and namespaces."""
-    rest = re.fullmatch(r"_ZN?(\d.*)", name)
-    found, left = name, rest[1] if rest else ""
-    while part := re.match(r"\d+", left):
-        end = part.end() + int(part[0])
-        found, left = left[part.end() : end], left[end:]
-        if not name.startswith("_ZN"):
-            break
-    return found
 
 
 def _find(module: Module, path: str, name: str) -> Function:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from attrs import define, frozen
+from attrs import define, field, frozen
 
+from gpusim.core.code_places import CodePlace
 from gpusim.core.warp_program import NOTHING_ASKED, Asked, LaneChunk, most_in_step
 from gpusim.ptx.batch import Batch, Site, threads_of
 from gpusim.ptx.compiler import Compiler
@@ -15,12 +16,13 @@ from gpusim.ptx.flow import Block, blocks_of
 from gpusim.ptx.frame import Code
 from gpusim.ptx.inline import inlined
 from gpusim.ptx.layout import Layout, layout_of
+from gpusim.ptx.names import plain_name
 from gpusim.ptx.operands import Operands
 from gpusim.ptx.origins import Origin
 from gpusim.ptx.pressure import estimated_registers
 from gpusim.ptx.record import Record
 from gpusim.ptx.slices import Slice, slice_of
-from gpusim.ptx.syntax import Function, Instruction, Module
+from gpusim.ptx.syntax import Function, Instruction, Module, Place
 from gpusim.traces.application import TraceLaunch
 
 
@@ -113,6 +115,7 @@ class PtxLaunch(TraceLaunch):
     kernel: Kernel
     site: Site
     code: Code
+    _numbers: dict[Instruction, int] = field(factory=dict, init=False)
 
     def chunks(self, block: int, asked: Asked = NOTHING_ASKED) -> Iterator[LaneChunk]:
         return self._run((block,), asked)
@@ -137,7 +140,22 @@ class PtxLaunch(TraceLaunch):
             yield chunk, record.made_by
 
     def _run(self, blocks: Sequence[int], asked: Asked) -> Iterator[LaneChunk]:
-        return self._recorded(blocks, Record(threads_of(self.site.shape, blocks), asked))
+        number_of = self._number_of if asked.places else None
+        return self._recorded(blocks, Record(threads_of(self.site.shape, blocks), asked, number_of))
+
+    def _number_of(self, one: Instruction) -> int:
+        """The number of an instruction's place in the code."""
+        found = self._numbers.get(one)
+        if found is None:
+            source = one.source or Place(self.kernel.module.path, one.line)
+            place = CodePlace(
+                plain_name(self.kernel.name),
+                file=source.file,
+                line=source.line,
+                text=f"{one.name} in line {one.line} of the PTX",
+            )
+            found = self._numbers[one] = self.places.number(place)
+        return found
 
     def _recorded(self, blocks: Sequence[int], record: Record) -> Iterator[LaneChunk]:
         batch = Batch(self.site, blocks, record)

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from gpusim.ptx.device_memory import padded
 from gpusim.ptx.parser import bytes_of
-from gpusim.ptx.syntax import Function, Module, Variable
+from gpusim.ptx.syntax import Function, Instruction, Module, Variable
+from gpusim.ptx.uses import symbols
 
 _FORMATS = {"f32": "<f", "f64": "<d"}
 
@@ -25,7 +26,7 @@ class Layout:
         offset: of each in its space; of global variables nothing.
         size: bytes of each space that has a size.
         constants: contents of constant memory.
-        globals: variables in global memory.
+        globals: variables in global memory that the kernel names.
     """
 
     space: dict[str, str] = field(factory=dict)
@@ -51,7 +52,8 @@ def layout_of(module: Module, kernel: Function) -> Layout:
     for variable in sorted(everything, key=lambda one: not one.bytes):
         made.space[variable.name] = variable.space
         if variable.space == "global":
-            made.globals.append(variable)
+            if variable.name in used:
+                made.globals.append(variable)
         elif variable.space == "const":
             contents += bytes(-len(contents) % max(variable.align, 1))
             made.offset[variable.name] = len(contents)
@@ -71,14 +73,10 @@ def _place(made: Layout, variable: Variable) -> None:
 
 
 def _used(kernel: Function) -> Iterable[str]:
-    from gpusim.ptx.syntax import Address, Instruction, Symbol
-
     for one in kernel.body:
         if isinstance(one, Instruction):
             for operand in one.operands:
-                base = operand.base if isinstance(operand, Address) else operand
-                if isinstance(base, Symbol):
-                    yield base.name
+                yield from symbols(operand)
 
 
 def contents_of(variable: Variable) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -9,6 +10,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from gpusim.core.bank_conflicts import BANKS, WORD_BYTES, bank_passes
+from gpusim.core.code_places import NO_PLACE
 from gpusim.core.warp_program import (
     INACTIVE,
     LEAST_SHIFT,
@@ -61,6 +63,7 @@ class Record:
     Args:
         threads: that execute them.
         asked: operations that are asked for.
+        number_of: by instruction, the number of its place in the code; None: not asked for.
 
     Attributes:
         loads: (warps,) loads and atomics of each warp so far.
@@ -68,8 +71,14 @@ class Record:
         made_by: of the chunk handed over last, the instruction of each of its accesses.
     """
 
-    def __init__(self, threads: Threads, asked: Asked = NOTHING_ASKED) -> None:
+    def __init__(
+        self,
+        threads: Threads,
+        asked: Asked = NOTHING_ASKED,
+        number_of: Callable[[Instruction], int] | None = None,
+    ) -> None:
         self._threads = threads
+        self._number_of = number_of
         self._follows_shared = Op.SHARED_LOAD in asked
         self._constants = Op.CONSTANT in asked
         self.asked = asked
@@ -243,10 +252,19 @@ class Record:
             np.array(self._active, bool),
             address,
             np.array(self._size, np.int64),
+            self._places(),
         )
         self.made_by = self._made_by
         self._clear()
         return chunk
+
+    def _places(self) -> Lanes | None:
+        """(accesses,) numbers of their places in the code."""
+        number_of = self._number_of
+        if number_of is None:
+            return None
+        made_by = self._made_by
+        return np.array([NO_PLACE if one is None else number_of(one) for one in made_by], np.int64)
 
 
 def _passes(address: Lanes, size: int, atomic: bool) -> tuple[Lanes, Warps]:

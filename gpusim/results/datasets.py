@@ -202,6 +202,28 @@ WINDOWS = Table(
     ),
 )
 
+ARRAYS = Table(
+    "Arrays of all applications, in the order of their allocation; older files lack it.",
+    (
+        _text("app", "application"),
+        _text("name", "of the array, as the program has it"),
+        Column("base", "i8", "B", "virtual byte address"),
+        Column("bytes", "i8", "bytes", "its size"),
+    ),
+)
+
+CODE = Table(
+    "Places in the code of accesses, where a trace or a capture tells them and blame is recorded.",
+    (
+        _text("app", "application"),
+        _text("kernel", "the function's name"),
+        _text("file", "of the source; empty: not known"),
+        Column("line", "i8", "1", "in it, from 1 on; 0: not known"),
+        Column("pc", "i8", "1", "program counter in the kernel; -1: not known"),
+        _text("text", "the instruction; empty: not known"),
+    ),
+)
+
 STATES = _text("state", "names of the states of a warp; tables name them by their position here")
 
 STATE_FAMILIES = _text(
@@ -401,6 +423,27 @@ EVENTS: Mapping[str, Table] = {
             Column("arrived", "i8", "cycle", "its last byte was there"),
         ),
     ),
+    "blame": Table(
+        "What a place in the code has cost in an array, in the whole run.",
+        (
+            _APP,
+            Column("array", "i8", "1", "row in arrays; -1: in none that the program names"),
+            Column("place", "i8", "1", "row in code; -1: not known"),
+            Column("requests", "i8", "1", "memory transactions that did not hit at once"),
+            Column("tlb_misses", "i8", "1", "of transactions, in their first TLBs"),
+            Column("walks", "i8", "1", "page walks that its misses began"),
+            Column("walk_cycles", "i8", "cycle", "of these, from arrival at the walkers to end"),
+            Column("stall_cycles", "i8", "cycle", "that warps waited for its values"),
+            Column("translation_cycles", "i8", "cycle", "of these, that translation took"),
+            Column(
+                "dram_bytes",
+                "i8",
+                "B",
+                "data that DRAM read, and wrote; what is written back has no place in the code",
+            ),
+            Column("table_bytes", "i8", "B", "of page tables that DRAM read for its walks"),
+        ),
+    ),
     "synonym_faults": Table(
         "A read-write synonym in virtual caches.",
         (
@@ -429,6 +472,7 @@ RECORDS: Mapping[str, tuple[str, ...]] = {
     "fault_batches": ("fault_batches",),
     "transfers": ("transfers",),
     "synonym_faults": ("synonym_faults",),
+    "blame": ("blame",),
 }
 """What can be recorded, and the tables that it makes."""
 

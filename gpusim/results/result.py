@@ -19,6 +19,8 @@ from gpusim.files.columns import Table
 from gpusim.results.datasets import (
     ACTS,
     APPLICATIONS,
+    ARRAYS,
+    CODE,
     COUNTERS,
     ESTIMATES,
     PROVENANCE,
@@ -232,6 +234,16 @@ class Result:
         frame = self._frame("applications", APPLICATIONS)
         frame["sms"] = [tuple(np.flatnonzero(row).tolist()) for row in self._application_sms()]
         return frame
+
+    @property
+    def arrays(self) -> pd.DataFrame:
+        """Arrays, in the order of their allocation: app, name, base, bytes; older files: none."""
+        return self._frame_if_any("arrays", ARRAYS)
+
+    @property
+    def code(self) -> pd.DataFrame:
+        """Places in the code: app, kernel, file, line, pc, text; there with the record `blame`."""
+        return self._frame_if_any("code", CODE)
 
     # -- where the cycles went -------------------------------------------------------------------
 

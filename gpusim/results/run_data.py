@@ -170,6 +170,28 @@ class ByLaunch:
 
 
 @frozen
+class ArrayFacts:
+    """An array of an application.  Fields as in `gpusim.results.datasets.ARRAYS`."""
+
+    app: str
+    name: str
+    base: int
+    bytes: int
+
+
+@frozen
+class CodeFacts:
+    """A place in the code of an application.  Fields as in `gpusim.results.datasets.CODE`."""
+
+    app: str
+    kernel: str
+    file: str
+    line: int
+    pc: int
+    text: str
+
+
+@frozen
 class EstimateFacts:
     """A headline number that was estimated.  Fields as in `gpusim.results.datasets.ESTIMATES`."""
 
@@ -215,6 +237,8 @@ class RunData:
         estimates: where numbers are estimated, what is known of each headline number.
         windows: what they were estimated from.
         by_launch: headline numbers of launches and kernels; None: they were not made.
+        arrays: of all applications, in the order of their allocation.
+        code: places in the code that accesses were made at.
     """
 
     provenance: Provenance
@@ -234,6 +258,8 @@ class RunData:
     estimates: Sequence[EstimateFacts] = ()
     windows: Sequence[WindowFacts] = ()
     by_launch: ByLaunch | None = None
+    arrays: Sequence[ArrayFacts] = ()
+    code: Sequence[CodeFacts] = ()
 
     @state_sums.validator
     def _check_shape(self, _: Attribute[Any], sums: NDArray[np.int64]) -> None:

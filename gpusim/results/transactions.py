@@ -61,6 +61,7 @@ class Life:
         kind: load, store, atomic or reduce.
         vline, vpn: virtual line and page number.
         address: virtual byte address of the line.
+        array: that it lies in, as the program names it; empty: in none.
         begin, end: issue of its instruction, and its answer.
         stages: stage, begin, end, cycles, share; the stages tile the life.
         walk: the page walk that it waited for; None if it did not, or `walks` was not recorded.
@@ -74,6 +75,7 @@ class Life:
     vline: int
     vpn: int
     address: int
+    array: str
     begin: int
     end: int
     stages: pd.DataFrame = field(repr=False)
@@ -176,11 +178,20 @@ def _follow(result: Result, row: int) -> Life:
         vline=request["vline"],
         vpn=vpn,
         address=request["vline"] * line_bytes,
+        array=_array(result, app["name"], request["vline"] * line_bytes, line_bytes),
         begin=request["begin"],
         end=request["end"],
         stages=_named(result, stages),
         walk=_walk(result, app["asid"], vpn, request["sm"], stages),
     )
+
+
+def _array(result: Result, app: str, address: int, size: int) -> str:
+    """The array to which a line belongs; empty: to none."""
+    arrays = result.arrays
+    own = arrays[(arrays.app == app) & (arrays.base < address + size)]
+    own = own[own.base + own.bytes > address]
+    return "" if own.empty else str(own.iloc[0]["name"])
 
 
 def _named(result: Result, stages: pd.DataFrame) -> pd.DataFrame:

@@ -15,6 +15,8 @@ from gpusim.hardware.sm.block_scheduler import BlockScheduler, LaunchRecord
 from gpusim.machine import Machine
 from gpusim.results.run_data import (
     ApplicationFacts,
+    ArrayFacts,
+    CodeFacts,
     LaunchFacts,
     Provenance,
     RunData,
@@ -108,6 +110,17 @@ def run_data(
         families=machine.families,
         stops=stops,
         by_launch=numbers.by_launch([(record.app, record.index) for record in records]),
+        arrays=[
+            ArrayFacts(tenant.name, one.name, one.base, one.bytes)
+            for tenant in machine.tenants
+            for one in tenant.application.buffers
+        ],
+        code=[
+            CodeFacts(tenant.name, one.kernel, one.file, one.line, one.pc, one.text)
+            for tenant in machine.tenants
+            if isinstance(tenant.application, TraceApplication)
+            for one in tenant.application.places
+        ],
     )
 
 

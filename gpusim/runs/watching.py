@@ -153,6 +153,13 @@ def _plain(array: TlbArray, name: str) -> SetAssociativeArray:
     )
 
 
+def watch_blame(machine: Machine, record: Callable[..., None]) -> Callable[[], None]:
+    """Count what each array, and each place in the code, costs; see `gpusim.runs.blame`."""
+    from gpusim.runs.blame import watch
+
+    return watch(machine, record)
+
+
 class _Lives:
     """When each thing in one structure was filled and last used."""
 
@@ -274,5 +281,6 @@ WATCHERS: dict[str, Callable[[Machine, Callable[..., None]], Callable[[], None]]
     "tlb_misses": watch_tlb_misses,
     "sharing": watch_sharing,
     "lifetimes": watch_lifetimes,
+    "blame": watch_blame,
 }
 """Records that need more of a machine than one probe; each returns what ends it."""

@@ -35,6 +35,8 @@ from gpusim.files.target import Target
 from gpusim.results.datasets import (
     APPLICATION_SMS,
     APPLICATIONS,
+    ARRAYS,
+    CODE,
     CONFIG,
     CONVENTIONS,
     COUNTERS,
@@ -247,6 +249,9 @@ def _write_run(file: h5py.File, run: RunData) -> None:
     shared = write_column(group, APPLICATION_SMS, sms)
     name_axes(shared, [group[ENTRY], add_dimension(group, "sm", sms.shape[1])])
     _write_rows(file.create_group("launches"), LAUNCHES, run.launches)
+    _write_rows(file.create_group("arrays"), ARRAYS, run.arrays)
+    if run.code:
+        _write_rows(file.create_group("code"), CODE, run.code)
     if run.by_launch is not None:
         _write_by_launch(file, run.by_launch)
     if run.stops:

@@ -14,6 +14,7 @@ from typing import Self
 
 from attrs import define, evolve, field, frozen
 
+from gpusim.core.code_places import CodePlaces
 from gpusim.core.streams import DEFAULT_STREAM, IN_TURN, StreamUse
 from gpusim.core.untrusted import brief, untrusted
 from gpusim.core.warp_program import NOTHING_ASKED, Asked, Buffer, LaneChunk, Launch
@@ -105,6 +106,7 @@ class TraceLaunch(ABC):
         idle_accesses: memory instructions without an active lane in the blocks read so far, by
             memory space; they count as arithmetic.
         unread: counts what is not honoured; that of its application, if it has one.
+        places: in the code, of accesses; those of its application, if it has one.
     """
 
     name: str
@@ -117,6 +119,7 @@ class TraceLaunch(ABC):
     stream_use: StreamUse = IN_TURN
     idle_accesses: Counter[str] = field(factory=Counter, init=False)
     unread: Unread = field(factory=Unread, init=False)
+    places: CodePlaces = field(factory=CodePlaces, init=False)
 
     @property
     def warps_per_block(self) -> int:
@@ -131,8 +134,11 @@ class TraceLaunch(ABC):
         Raises:
             UserError: the file is damaged.
         """
+        yield from self._in_warps(block, warp_size, NOTHING_ASKED)
+
+    def _in_warps(self, block: int, warp_size: int, asked: Asked) -> Iterator[LaneChunk]:
         with untrusted(f"kernel {self.name[:80]!r}, block {block}", "cannot be read"):
-            chunks = self.chunks(block)
+            chunks = self.chunks(block, asked)
             if warp_size != self.warp_size:
                 traced, threads = self.warp_size, self.threads_per_block
                 chunks = rewarp(chunks, threads, traced, warp_size, self.by_thread)
@@ -144,10 +150,8 @@ class TraceLaunch(ABC):
         Warps that are split or joined have no side operations.
         """
         if warp_size != self.warp_size:
-            yield from self.run_block(block, warp_size)
-        else:
-            with untrusted(f"kernel {self.name[:80]!r}, block {block}", "cannot be read"):
-                yield from self.chunks(block, asked)
+            asked = Asked(places=asked.places)
+        yield from self._in_warps(block, warp_size, asked)
 
     @abstractmethod
     def chunks(self, block: int, asked: Asked = NOTHING_ASKED) -> Iterator[LaneChunk]:
@@ -175,6 +179,7 @@ class TraceApplication(ABC):
         needs: what its launches need of an SM, if the user says other numbers than the trace.
         streams: what becomes of the streams that the trace tells, one of `STREAMS`.
         unread: counts what is not honoured: of its list and headers, then of what is read.
+        places: in the code, that were met so far.
         notices: what a user should know of how it is read, a sentence each.
     """
 
@@ -186,16 +191,18 @@ class TraceApplication(ABC):
     needs: LaunchNeeds = field(factory=LaunchNeeds)
     streams: str = LEGACY
     unread: Unread = field(factory=Unread)
+    places: CodePlaces = field(factory=CodePlaces)
     notices: tuple[str, ...] = ()
 
     def start(self) -> Self:
         """The application at the begin of its run."""
-        return evolve(self, unread=self.unread.copy())
+        return evolve(self, unread=self.unread.copy(), places=CodePlaces(self.places))
 
     def launches(self) -> Iterator[Launch]:
         """The launches of one complete run, each with its own place in the file."""
         for launch in self.read_launches():
             launch.unread = self.unread
+            launch.places = self.places
             launch.registers_per_thread = self.needs.registers_of(launch.registers_per_thread)
             launch.shared_bytes = self.needs.shared_bytes_of(launch.shared_bytes)
             launch.stream_use = _streams_as(self.streams, launch.stream_use)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusim.core.bank_conflicts import least_passes
+from gpusim.core.code_places import NO_PLACE, CodePlace
 from gpusim.core.untrusted import brief
 from gpusim.core.warp_program import (
     INACTIVE,
@@ -46,6 +47,7 @@ class BlockTrace:
         number: of the block in the grid.
         warps: one a warp of the block; a warp that does not appear in the trace does nothing.
         follows_code: whether `reach` is to be called for each instruction.
+        code_places: where in the code accesses stand, by their places, if that is asked for.
         unread: counts what is not honoured.
     """
 
@@ -61,10 +63,12 @@ class BlockTrace:
         self.warps = [WarpTrace(room) for _ in range(launch.warps_per_block)]
         self.asked = asked
         self.follows_code = Op.FETCH in asked
+        self.code_places: dict[int, CodePlace] = {}
         self._code = code
         self._paths = [CodePath(warp) for warp in self.warps]
         self.unread = launch.unread
         self._idle = launch.idle_accesses
+        self._numbers = launch.places
         self._first_thread = number * launch.threads_per_block
         self._threads = launch.blocks * launch.threads_per_block
 
@@ -126,4 +130,8 @@ class BlockTrace:
 
     def chunks(self) -> Iterator[LaneChunk]:
         """The block's chunks; uses it up."""
-        return chunks_of(self.warps)
+        return chunks_of(self.warps, self._number_of if self.asked.places else None)
+
+    def _number_of(self, place: int) -> int:
+        found = self.code_places.get(place)
+        return NO_PLACE if found is None else self._numbers.number(found)

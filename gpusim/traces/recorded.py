@@ -14,6 +14,7 @@ import numpy as np
 from attrs import define
 from numpy.typing import NDArray
 
+from gpusim.core.code_places import NO_PLACE, CodePlace
 from gpusim.core.errors import UserError
 from gpusim.core.streams import IN_TURN, StreamUse
 from gpusim.core.untrusted import untrusted
@@ -33,6 +34,7 @@ from gpusim.traces.recorded_layout import (
     BLOCKS,
     BUFFERS,
     CHUNKS,
+    CODE,
     FORMAT,
     LAUNCHES,
     SCHEMA_VERSION,
@@ -75,6 +77,7 @@ def open_recorded(path: Path) -> TraceFile:
         uses = _uses(source, len(launches))
         by_thread = bool(attributes.get("by_thread", 1))
         scale = get_text(source.file, "scale")
+        code = _code(source)
         notices = json.loads(get_text(source.file, "warnings")) if "warnings" in attributes else []
         first_block = np.cumsum([0, *(row["blocks"] for _, row in launches)]).tolist()
         if (indexed := len(source.file["blocks/chunk"]) - 1) != first_block[-1]:
@@ -102,6 +105,7 @@ def open_recorded(path: Path) -> TraceFile:
                     names_all_arrays=scale not in _WITHOUT_ARRAYS,
                     notices=tuple(text for application, text in notices if application == index),
                     path=path,
+                    code=[place if of == index else None for of, place in zip(*code, strict=True)],
                     warp_size=warp_size,
                     by_thread=by_thread,
                     rows=[
@@ -113,6 +117,16 @@ def open_recorded(path: Path) -> TraceFile:
                 for index, row in enumerate(applications)
             ),
         )
+
+
+def _code(source: _Source) -> tuple[list[int], list[CodePlace]]:
+    """Places in the code: of each row its application, and the place."""
+    if "access_places" not in source.file:
+        return [], []
+    columns = ("kernel", "file", "line", "pc", "text")
+    rows = source.rows("code", CODE)
+    places = [CodePlace(*(row[column] for column in columns)) for row in rows]
+    return [row["application"] for row in rows], places
 
 
 def _uses(source: _Source, launches: int) -> list[StreamUse]:
@@ -142,15 +156,20 @@ class RecordedApplication(TraceApplication):
         by_thread: as in `TraceLaunch`.
         rows: of its launches: the row of the table of launches, that of the index of blocks, and
             how they use streams.
+        code: by row of the table of places in the code, those of this application.
     """
 
     path: Path
     warp_size: int
     by_thread: bool
     rows: list[tuple[dict[str, Any], int, StreamUse]]
+    code: list[CodePlace | None]
 
     def read_launches(self) -> Iterator[TraceLaunch]:
         source = _Source(self.path)
+        numbers = np.array(
+            [NO_PLACE if one is None else self.places.number(one) for one in self.code], np.int64
+        )
         for row, first_block, use in self.rows:
             yield RecordedLaunch(
                 name=row["name"],
@@ -163,6 +182,7 @@ class RecordedApplication(TraceApplication):
                 stream_use=use,
                 source=source,
                 first_block=first_block,
+                numbers=numbers,
             )
 
 
@@ -173,14 +193,17 @@ class RecordedLaunch(TraceLaunch):
     Attributes:
         source: the open file.
         first_block: row of its first block in the index of blocks.
+        numbers: by row of the table of places in the code, their numbers.
     """
 
     source: _Source
     first_block: int
+    numbers: NDArray[np.int64]
 
     def chunks(self, block: int, asked: Asked = NOTHING_ASKED) -> Iterator[LaneChunk]:
+        numbers = self.numbers if asked.places else self.numbers[:0]
         for chunk in self.source.chunks_of(self.first_block + block):
-            yield self.source.chunk(chunk, self.warps_per_block)
+            yield self.source.chunk(chunk, self.warps_per_block, numbers)
 
 
 class _Source:
@@ -238,11 +261,12 @@ class _Source:
         ]
         return np.stack(columns, axis=1)
 
-    def chunk(self, number: int, warps: int) -> LaneChunk:
-        """Chunk `number` of a block of `warps` warps."""
+    def chunk(self, number: int, warps: int, numbers: NDArray[np.int64]) -> LaneChunk:
+        """Chunk `number` of a block of `warps` warps; `numbers` as of `read_chunk`."""
         with self.reading():
             begins, ends = self._chunks[number : number + 2].tolist()
             try:
-                return read_chunk(self.file, list(zip(begins, ends, strict=True)), warps)
+                spans = list(zip(begins, ends, strict=True))
+                return read_chunk(self.file, spans, warps, numbers)
             except ValueError as error:
                 raise ValueError(f"chunk {number}: {error}") from error

@@ -13,6 +13,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from gpusim.core.code_places import NO_PLACE
 from gpusim.core.warp_program import (
     ARITHMETIC_OPS,
     INACTIVE,
@@ -26,7 +27,7 @@ from gpusim.core.warp_program import (
 from gpusim.files.columns import Column
 from gpusim.files.hdf5 import fit, read_column
 from gpusim.traces.application import ADDRESS_BITS
-from gpusim.traces.recorded_layout import ACCESSES, ACTIVE, ADDRESSES, INSTRUCTIONS
+from gpusim.traces.recorded_layout import ACCESS_PLACES, ACCESSES, ACTIVE, ADDRESSES, INSTRUCTIONS
 
 INDEXED = (
     ("instructions", "kind"),
@@ -65,13 +66,16 @@ def index_column(file: h5py.File, table: str, column: Column, rows: int) -> NDAr
     return index
 
 
-def read_chunk(file: h5py.File, spans: Sequence[Span], warps: int) -> LaneChunk:
+def read_chunk(
+    file: h5py.File, spans: Sequence[Span], warps: int, numbers: NDArray[np.int64]
+) -> LaneChunk:
     """The chunk that lies in these rows.
 
     Args:
         file: the trace.
         spans: of instructions, active, accesses and addresses.
         warps: of its block.
+        numbers: by row of the table of places in the code, their numbers; empty: not asked for.
 
     Raises:
         ValueError: it is none that a program can have.
@@ -99,7 +103,15 @@ def read_chunk(file: h5py.File, spans: Sequence[Span], warps: int) -> LaneChunk:
         raise ValueError(f"a lane crosses a sector of {SECTOR_BYTES} bytes")
     executes = _rows(file, "active", ACTIVE.columns[0], active)
     _check_range("active", executes, 0, 1)
-    return LaneChunk(kind, argument, executes.astype(bool).reshape(-1, warps), lane, size)
+    place = _places(file, accesses, numbers) if numbers.size else None
+    return LaneChunk(kind, argument, executes.astype(bool).reshape(-1, warps), lane, size, place)
+
+
+def _places(file: h5py.File, accesses: Span, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Places of accesses in the code."""
+    found = _rows(file, "access_places", ACCESS_PLACES.columns[0], accesses)
+    _check_range("place", found, NO_PLACE, len(numbers) - 1)
+    return np.where(found < 0, NO_PLACE, numbers[found])
 
 
 def _rows(file: h5py.File, table: str, column: Column, span: Span) -> NDArray[Any]:

@@ -94,6 +94,23 @@ ADDRESSES = Table(
     (Column("lane", "i8", "B", "virtual byte address; -1: the lane takes no part"),),
 )
 
+ACCESS_PLACES = Table(
+    "Of each access, its place in the code; there only if some are known.",
+    (Column("place", "i8", "1", "row in code; -1: not known"),),
+)
+
+CODE = Table(
+    "Places in the code; there only if some are known.",
+    (
+        Column("application", "u4", "1", "row in applications"),
+        Column("kernel", TEXT, "", "the function's name"),
+        Column("file", TEXT, "", "of the source; empty: not known"),
+        Column("line", "i8", "1", "in it, from 1 on; 0: not known"),
+        Column("pc", "i8", "1", "program counter in the kernel; -1: not known"),
+        Column("text", TEXT, "", "the instruction; empty: not known"),
+    ),
+)
+
 GROWING = {
     "blocks": BLOCKS,
     "chunks": CHUNKS,

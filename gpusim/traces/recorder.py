@@ -13,16 +13,26 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from gpusim.core.code_places import NO_PLACE, CodePlace
 from gpusim.core.errors import own_code_errors, own_modules
 from gpusim.core.streams import DEFAULT_STREAM, stream_use
-from gpusim.core.warp_program import Application, Buffer, LaneChunk, Launch
+from gpusim.core.warp_program import (
+    Application,
+    Asked,
+    Buffer,
+    LaneChunk,
+    Launch,
+    execute_block,
+)
 from gpusim.files.columns import Column
 from gpusim.files.hdf5 import CHUNK_ROWS, create_event_column, fit, set_text, write_table
 from gpusim.files.target import Target
 from gpusim.traces.application import TraceApplication, TraceFile
 from gpusim.traces.recorded_layout import (
+    ACCESS_PLACES,
     APPLICATIONS,
     BUFFERS,
+    CODE,
     FORMAT,
     GROWING,
     LAUNCHES,
@@ -30,6 +40,8 @@ from gpusim.traces.recorded_layout import (
     STREAMS,
     WITHOUT_STREAMS,
 )
+
+_ASKED = Asked(places=True)
 
 
 class Startable(Protocol):
@@ -126,6 +138,8 @@ class _Recorder:
         self._buffers: list[tuple[int, Buffer]] = []
         self._launches: list[tuple[int, Launch]] = []
         self.warnings: list[tuple[int, str]] = []
+        self._code: list[tuple[int, CodePlace]] = []
+        """Places in the code of the applications that have ended, with their numbers."""
         self._blocks = 0
         self._columns: dict[tuple[str, str], _GrowingColumn] = {}
         with target.writing():
@@ -141,7 +155,7 @@ class _Recorder:
         for launch in application.launches():
             self._launches.append((self._applications, launch))
             for block in range(launch.blocks):
-                chunks = launch.run_block(block, self._warp_size)
+                chunks = execute_block(launch, block, self._warp_size, _ASKED)
                 with self._target.writing():
                     self._append("blocks", "chunk", [len(self._columns["chunks", "instruction"])])
                 for chunk in chunks:
@@ -150,6 +164,7 @@ class _Recorder:
                 self._blocks += 1
                 yield self._blocks
         if isinstance(application, TraceApplication):
+            self._code += [(self._applications, place) for place in application.places]
             self.warnings += [(self._applications, text) for text in application.warnings()]
         self._applications += 1
 
@@ -161,8 +176,26 @@ class _Recorder:
         self._append("instructions", "kind", chunk.kind)
         self._append("instructions", "argument", chunk.arg)
         self._append("active", "warp", chunk.active)
+        self._places(chunk, len(self._columns["accesses", "size"]))
         self._append("accesses", "size", chunk.size)
         self._append("addresses", "lane", chunk.address)
+
+    def _places(self, chunk: LaneChunk, before: int) -> None:
+        """Places in the code of a chunk's accesses, of which `before` came earlier.
+
+        The column begins when the first are known; numbers are counted over all applications.
+        """
+        column = self._columns.get(("access_places", "place"))
+        place = np.full(len(chunk.size), NO_PLACE) if chunk.place is None else chunk.place
+        if column is None and not (place >= 0).any():
+            return
+        if column is None:
+            group = self._target.file.create_group("access_places")
+            set_text(group, "description", ACCESS_PLACES.description)
+            column = _GrowingColumn(group, ACCESS_PLACES.columns[0])
+            self._columns["access_places", "place"] = column
+            column.append(np.full(before, NO_PLACE))
+        column.append(np.where(place < 0, NO_PLACE, place + len(self._code)))
 
     def _mark(self) -> None:
         """Where the next chunk begins."""
@@ -232,6 +265,8 @@ class _Recorder:
                 "shared_bytes": [launch.shared_bytes for _, launch in self._launches],
             },
         )
+        if self._code:
+            _write_code(file.create_group("code"), self._code)
         if in_streams:
             rows = {use: str(row) for row, use in enumerate(uses)}
             write_table(
@@ -243,6 +278,20 @@ class _Recorder:
                     "after": [" ".join(rows[other] for other in use.after) for use in uses],
                 },
             )
+
+
+def _write_code(group: h5py.Group, code: Sequence[tuple[int, CodePlace]]) -> None:
+    write_table(
+        group,
+        CODE,
+        {
+            "application": [application for application, _ in code],
+            **{
+                name: [getattr(place, name) for _, place in code]
+                for name in ("kernel", "file", "line", "pc", "text")
+            },
+        },
+    )
 
 
 class _GrowingColumn:

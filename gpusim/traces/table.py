@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from attrs import define
 
+from gpusim.core.code_places import CodePlace
 from gpusim.core.errors import UserError
 from gpusim.core.untrusted import is_file, untrusted
 from gpusim.core.warp_program import NOTHING_ASKED, Asked, Buffer, LaneChunk
@@ -118,7 +119,10 @@ class TableLaunch(TraceLaunch):
         room = Room()
         warps = [WarpTrace(room) for _ in range(self.warps_per_block)]
         self.index.fill(self.number, block, warps, asked)
-        return chunks_of(warps)
+        return chunks_of(warps, self._number_of if asked.places and self.index.has_pc else None)
+
+    def _number_of(self, place: int) -> int:
+        return self.places.number(CodePlace(self.name, pc=place))
 
     def recorded_sm(self, block: int) -> int | None:
         """The SM on which a block ran; None: the table does not state it."""

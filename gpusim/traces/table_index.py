@@ -100,7 +100,8 @@ class TableIndex:
         scalars = file.group(SCALARS)
         if len(scalars) < len(SCALARS) or "inst_idx" not in rows:
             scalars = {column.name: np.zeros(0, dtype=np.uint8) for column in SCALARS}
-        self._has_code = "pc" in rows and "inst_idx" in rows
+        self.has_pc = "pc" in rows
+        self._has_code = self.has_pc and "inst_idx" in rows
         wave_of_row, wave_of_scalar = self._find_waves(rows, scalars, file.group(WAVEFRONTS))
         self._scalar_waves = wave_of_scalar
         self._first_times: Ints = np.zeros(0, dtype=np.int64)

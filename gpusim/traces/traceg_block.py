@@ -9,6 +9,7 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
+from gpusim.core.code_places import CodePlace
 from gpusim.core.errors import UserError
 from gpusim.core.warp_program import INACTIVE, Op
 from gpusim.traces.blocks import WARP_SIZE, BlockTrace
@@ -70,6 +71,9 @@ class _Parser:
         self.missing = 0
         self._header = header
         self._skipped = (4 if header.version < _FIRST_WITHOUT_BLOCK else 0) + header.line_info
+        self._has_lines = header.line_info
+        self._line = 0
+        """Line of the source of the instruction; 0: not known."""
         self._seen: set[int] = set()
         self._warp = -1
         self._scoreboard = Scoreboard(block.warps[0], block.asked)
@@ -86,7 +90,9 @@ class _Parser:
             if not self.missing:
                 raise ValueError("more instructions than 'insts = N' of its warp tells")
             self.missing -= 1
-            self._instruction(text.split(None, self._skipped + 2)[self._skipped :])
+            fields = text.split(None, self._skipped + 2)
+            self._line = int(fields[self._skipped - 1]) if self._has_lines else 0
+            self._instruction(fields[self._skipped :])
 
     def _begin_warp(self, number: int) -> None:
         if self.missing:
@@ -116,6 +122,8 @@ class _Parser:
         self._scoreboard.touch(instruction.registers)
         if mask and instruction.notes:
             self._note(instruction)
+        if self.block.asked.places and instruction.space is not None:
+            self._note_place(int(place, 16), instruction)
         if instruction.space is None:
             self._plain(instruction, mask)
         elif mask:
@@ -123,6 +131,13 @@ class _Parser:
             self._barrier_in_shared_memory(instruction)
         else:
             self.block.idle_access(self._warp, instruction.space)
+
+    def _note_place(self, counter: int, instruction: Instruction) -> None:
+        """Where in the code an access stands."""
+        if counter not in self.block.code_places:
+            self.block.code_places[counter] = CodePlace(
+                self._header.name, line=self._line, pc=counter, text=instruction.opcode
+            )
 
     def _note(self, instruction: Instruction) -> None:
         for reason, what in instruction.notes:

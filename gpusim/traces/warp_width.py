@@ -11,6 +11,7 @@ from math import gcd
 from typing import Any
 
 import numpy as np
+from attrs import evolve
 from numpy.typing import NDArray
 
 from gpusim.core.warp_program import INACTIVE, MEMORY_OPS, LaneChunk, Op
@@ -87,7 +88,7 @@ class _Splitter:
             active = chunk.active.repeat(self._ratio, axis=1)[:, : self._warps]
             active[memory] &= (address != INACTIVE).any(axis=2)
             waits = self._waits(chunk, active)
-            yield _with_waits(chunk.kind, chunk.arg, active, address, chunk.size, waits)
+            yield _with_waits(evolve(chunk, active=active, address=address), waits)
 
     def _address(self, address: Ints) -> Ints:
         """(m, parts, lanes) addresses of (m, warps, lanes)."""
@@ -170,7 +171,7 @@ class _Joiner:
         address = address.reshape(accesses, self._groups, self._ratio * lanes)
         active: Mask = np.logical_or.reduce(self._grouped(chunk.active, False), axis=2)
         waits = self._waits(chunk, active)
-        return _with_waits(chunk.kind, chunk.arg, active, address, chunk.size, waits)
+        return _with_waits(evolve(chunk, active=active, address=address), waits)
 
     def _waits(self, chunk: LaneChunk, active: Mask) -> Ints:
         """(waits, groups): loads of a joined warp that may be outstanding at each wait.
@@ -197,13 +198,12 @@ class _Joiner:
         return least
 
 
-def _with_waits(
-    kind: NDArray[np.uint8], arg: Ints, active: Mask, address: Ints, size: Ints, waits: Ints
-) -> LaneChunk:
+def _with_waits(chunk: LaneChunk, waits: Ints) -> LaneChunk:
     """A chunk whose waits have (waits, warps) arguments: where they differ, a row for each."""
+    kind, arg, active = chunk.kind, chunk.arg, chunk.active
     rows = np.flatnonzero(kind == Op.WAIT)
     if (waits == arg[rows, None])[active[rows]].all():
-        return LaneChunk(kind, arg, active, address, size)
+        return chunk
     different = [np.unique(one[there]) for one, there in zip(waits, active[rows], strict=True)]
     counts = np.ones(len(kind), dtype=np.int64)
     counts[rows] = [len(one) for one in different]
@@ -212,7 +212,7 @@ def _with_waits(
     at = kind[source] == Op.WAIT
     arg[at] = np.concatenate(different)
     active[at] &= waits.repeat(counts[rows], axis=0) == arg[at, None]
-    return LaneChunk(kind[source], arg, active, address, size)
+    return evolve(chunk, kind=kind[source], arg=arg, active=active)
 
 
 def _whole(chunks: list[LaneChunk]) -> LaneChunk:
@@ -232,7 +232,14 @@ def _whole(chunks: list[LaneChunk]) -> LaneChunk:
         np.concatenate([chunk.active for chunk in chunks]),
         np.concatenate(address),
         np.concatenate([chunk.size for chunk in chunks]),
+        _places(chunks),
     )
+
+
+def _places(chunks: list[LaneChunk]) -> Ints | None:
+    """Places in the code of all accesses; None: some chunk does not have them."""
+    found = [chunk.place for chunk in chunks if chunk.place is not None]
+    return np.concatenate(found) if len(found) == len(chunks) else None
 
 
 def _in_order_of_barriers(chunk: LaneChunk) -> LaneChunk:
@@ -256,4 +263,5 @@ def _in_order_of_barriers(chunk: LaneChunk) -> LaneChunk:
     memory = np.isin(kind, _MEMORY_KINDS)
     access = (np.isin(chunk.kind, _MEMORY_KINDS).cumsum() - 1)[source[memory]]
     address = np.where(active[memory][:, :, None], chunk.address[access], INACTIVE)
-    return LaneChunk(kind, chunk.arg[source], active, address, chunk.size[access])
+    made = LaneChunk(kind, chunk.arg[source], active, address, chunk.size[access])
+    return made if chunk.place is None else evolve(made, place=chunk.place[access])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,7 +100,9 @@ class WarpTrace:
         self.loads += op in WAITED_FOR
 
 
-def chunks_of(warps: Sequence[WarpTrace]) -> Iterator[LaneChunk]:
+def chunks_of(
+    warps: Sequence[WarpTrace], number_of: Callable[[int], int] | None = None
+) -> Iterator[LaneChunk]:
     """The chunks of a block.
 
     Each warp keeps its order.  Of all warps' next accesses the one at the lowest place is next, for
@@ -108,10 +110,11 @@ def chunks_of(warps: Sequence[WarpTrace]) -> Iterator[LaneChunk]:
 
     Args:
         warps: of one thread block, in order; what they hold is used up.
+        number_of: by an access's place, the number of its place in the code; None: not asked for.
     """
     for warp in warps:
         warp.steps.reverse()
-    rows = _Rows(len(warps))
+    rows = _Rows(len(warps), number_of)
     waiting = {number for number, warp in enumerate(warps) if warp.steps}
     while waiting:
         heads = {number: warps[number].steps[-1][1].row for number in waiting}
@@ -131,8 +134,9 @@ def chunks_of(warps: Sequence[WarpTrace]) -> Iterator[LaneChunk]:
 class _Rows:
     """Rows of a chunk under construction."""
 
-    def __init__(self, warps: int) -> None:
+    def __init__(self, warps: int, number_of: Callable[[int], int] | None) -> None:
         self._warps = warps
+        self._number_of = number_of
         self._clear()
 
     def _clear(self) -> None:
@@ -181,6 +185,13 @@ class _Rows:
             active,
             address,
             np.array([accesses[0].size for _, accesses in self._accesses], dtype=np.int64),
+            self._places(),
         )
         self._clear()
         return chunk
+
+    def _places(self) -> NDArray[np.int64] | None:
+        if self._number_of is None:
+            return None
+        numbers = [self._number_of(accesses[0].place) for _, accesses in self._accesses]
+        return np.array(numbers, dtype=np.int64)

@@ -132,3 +132,11 @@ def main():
     one = counts["applications"]["mine"]
     assert one["kernels"] == {"double": 1}
     assert one["global"]["footprint_bytes"] == 16384
+
+
+def test_without_numba_the_error_says_how_to_get_it(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "numba", None)
+    path = tmp_path / "mine.py"
+    path.write_text("def main(): pass")
+    done = gpusim("trace", "numba", f"{path}:main", "-o", tmp_path / "x.h5", code=2)
+    assert "pip install 'gpusim[numba]'" in flat(done)

@@ -21,6 +21,8 @@ from gpusim.results import ApplicationFacts, RunData
 from gpusim.results.datasets import (
     APPLICATION_SMS,
     APPLICATIONS,
+    ARRAYS,
+    CODE,
     CONFIG,
     COUNTERS,
     ESTIMATES,
@@ -62,6 +64,8 @@ GROUPS = {
     "stalls": Table("Where the cycles of all warps went.", (STATES, STATE_FAMILIES, STATE_SUMS)),
     "applications": Table(APPLICATIONS.description, (*APPLICATIONS.columns, APPLICATION_SMS)),
     "launches": LAUNCHES,
+    "arrays": ARRAYS,
+    "code": CODE,
     "kernels": KERNELS,
     "launch_numbers": Table(
         LAUNCH_NUMBERS.description, (*LAUNCH_NUMBERS.columns, OF_LAUNCHES, OF_KERNELS)

@@ -32,6 +32,7 @@ class Completion:
         issued: core cycle of its first command.
         finished: core cycle in which its data ends.
         address: physical byte address.
+        request: itself.
         sectors: bit mask of the sectors of 32 bytes that were moved, from there on.
     """
 
@@ -45,6 +46,7 @@ class Completion:
         "finished",
         "issued",
         "kind",
+        "request",
         "row",
         "sectors",
     )
@@ -53,6 +55,7 @@ class Completion:
         self, channel: int, waiting: Waiting, issued: int, finished: int, whole_bytes: int = 0
     ) -> None:
         request = waiting.request
+        self.request = request
         self.channel = channel
         self.bank = waiting.bank
         self.row = waiting.row

@@ -9,6 +9,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from gpusim.config.schema import GpuConfig
+from gpusim.core.code_places import NO_PLACE
 from gpusim.core.request import Kind
 from gpusim.core.warp_program import (
     COVERED_SHIFT,
@@ -96,6 +97,10 @@ def coalesce(chunk: LaneChunk, coalescing: Coalescing) -> list[Segment]:
     if coalescing.passes is not None:
         passes = np.zeros_like(args)
         passes[:, memory] = coalescing.passes.of_chunk(chunk, counts, found_lines)
+    places = None
+    if chunk.place is not None:
+        places = np.full(len(chunk.kind), NO_PLACE)
+        places[memory] = chunk.place
     lines, sectors = found_lines.tolist(), found_sectors.tolist()
     if coalescing.byte_masks:
         stores = chunk.kind[memory] == STORE
@@ -115,6 +120,7 @@ def coalesce(chunk: LaneChunk, coalescing: Coalescing) -> list[Segment]:
                 lines[first:last],
                 sectors[first:last],
                 [] if passes is None else passes[warp][active].tolist(),
+                [] if places is None else places[active].tolist(),
             )
         )
         first = last

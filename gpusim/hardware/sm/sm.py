@@ -107,6 +107,10 @@ class Sm(Component, Home):
         """SM, warp slot, application, cycle from which on the warp issues."""
         self.on_warp_end: Probe[[int, int, int, int]] = Probe()
         """SM, warp slot, application, cycle in which the warp has ended."""
+        self.on_wait: Probe[[WarpAccess, int, int]] = Probe()
+        """An access that a warp has waited for, and from which cycle to which."""
+        self.asks_places = False
+        """Whether programs are asked for the places of accesses in the code."""
         self.sides: dict[int, SideUnit] = {}
         self.resident = 0
         self._config = config.sm
@@ -142,7 +146,7 @@ class Sm(Component, Home):
             units = () if arithmetic is None else arithmetic.units
             latency = tuple([unit.latency for unit in units])
             interval = tuple([unit.interval for unit in units])
-            self._asked = Asked(frozenset(kinds), latency, interval)
+            self._asked = Asked(frozenset(kinds), latency, interval, self.asks_places)
         return self._asked
 
     @property
@@ -269,6 +273,8 @@ class Sm(Component, Home):
             self._wait_for_oldest(warp, now)
             now = yield STALLED
         access = unit.load(self, warp, lines, sectors, warp.issued, now)
+        if segment.places:
+            access.place = segment.places[place]
         self._count_load(warp, access, now)
         return (yield self._issue_cycles)
 
@@ -357,6 +363,8 @@ class Sm(Component, Home):
             warp.issued += 1
         access = WarpAccess(lsu, warp, kind, sequence, now)
         access.coherent = op == _COHERENT_LOAD
+        if segment.places:
+            access.place = segment.places[place]
         count = segment.args[place]
         access.take(segment.lines, segment.sectors, first, first + count)
         counters = self._count_issue(warp, now)
@@ -480,11 +488,15 @@ class Sm(Component, Home):
                 self._answered_late(warp.block)
         if warp.ending:
             if not warp.outstanding and (self._posts or not warp.stores):
+                if self.on_wait.listeners:
+                    self.on_wait(access, warp.since, now)
                 self.ledger.enter_after_wait(warp, _READY, now, access.finished_by(history))
                 with suppress(StopIteration):  # this was the last that it waited for
                     warp.resume(now)
         elif warp.needs >= 0 and not warp.waits_for(warp.needs):
             warp.needs = -1
+            if self.on_wait.listeners:
+                self.on_wait(access, warp.since, now)
             self.ledger.enter_after_wait(warp, _READY, now, access.finished_by(history))
             self.issue_ports[warp.issue_port].add(warp, now)
         access.cause = None  # it refers back to the access: no reference cycles on the hot path

@@ -371,6 +371,7 @@ class WarpAccess(Access):
         self.passes = 0
         self.began = -1
         self.coherent = False
+        self.place = -1
         self.cause: Traveller | None = None
 
     def take(self, lines: list[int], sectors: list[int], first: int, end: int) -> None:

@@ -149,6 +149,10 @@ class PageTable:
         index = bisect_right(arrays, vpn, key=lambda ends: ends[0]) - 1
         return index >= 0 and vpn <= arrays[index][1]
 
+    def pages_of_frames(self) -> dict[int, int]:
+        """By frame, a tagged page that lies in it now, in the smallest pages; takes a while."""
+        return {path.mapping.frame(tag): tag for tag, path in self._paths.items()}
+
     def begin(self, asid: int, arrays: Sequence[Buffer]) -> None:
         """An application begins, with these arrays as far as it names any."""
         shift = self.page_shift

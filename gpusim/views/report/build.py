@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpusim.files.whole_files import whole_file
+from gpusim.results.blame import answers
 from gpusim.results.inconsistent_file import misread
+from gpusim.views.report.blame import blame_table
 from gpusim.views.report.counters import counter_tables
 from gpusim.views.report.events import page_table, walk_table
 from gpusim.views.report.headline import answer, headline_table, tiles
@@ -71,6 +73,8 @@ def _rendered(result: Result, template: Template) -> str:
         stalls=stall_table(result),
         picture=timeline_picture(result),
         missing=missing_records(result),
+        sentences=answers(result),
+        blamed=blame_table(result),
         pages=page_table(result),
         walks=walk_table(result),
         headline=headline_table(result),
