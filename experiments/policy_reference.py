@@ -30,6 +30,7 @@ PART = "policies"
 MACHINES = {
     "kepler-uvm": ("demand-paging", "tlb-prefetch-next"),
     "maxwell-mask": (),
+    "mcm-gpu": (),
     "r9-nano": (),
 }
 """Models, with recipes, that together have every slot."""

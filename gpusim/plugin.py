@@ -21,8 +21,10 @@ from gpusim.core.structures import Dimensions, Storage, bits_for
 from gpusim.core.warp_program import Buffer, Launch
 from gpusim.hardware.cache import CacheBypass
 from gpusim.hardware.dram import Completion, DramQueue, FrFcfs, Waiting
+from gpusim.hardware.node import PagePlacement
 from gpusim.hardware.paging import Eviction, Fault, PagePrefetch, Resident
-from gpusim.hardware.sm.block_scheduler import BlockPlacement, Fits, RoundRobinPlacement
+from gpusim.hardware.sm.block_placement import BlockPlacement, Fits, RoundRobinPlacement
+from gpusim.hardware.sm.block_shares import BlockShares
 from gpusim.hardware.sm.schedulers import Schedulable, WarpScheduler
 from gpusim.hardware.sm.sharing import Slice, SmSharing
 from gpusim.hardware.tlb import (
@@ -58,6 +60,7 @@ __all__ = [
     "AddressSpace",
     "ArrayOfSets",
     "BlockPlacement",
+    "BlockShares",
     "BlockTracer",
     "Buffer",
     "CacheBypass",
@@ -85,6 +88,7 @@ __all__ = [
     "MemoryRequest",
     "Metric",
     "OptionError",
+    "PagePlacement",
     "PagePrefetch",
     "PerCycle",
     "PlainSet",

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from gpusim.config.auxiliary import GROUPS
 from gpusim.config.check_auxiliary import check_sides
 from gpusim.config.check_lanes import check_lanes
+from gpusim.config.check_node import check_node
 from gpusim.config.check_paging import check_paging
 from gpusim.config.check_stages import check_name, check_stages
 from gpusim.config.check_unified import check_unified
@@ -40,6 +41,7 @@ def check_machine(config: GpuConfig) -> Iterator[Problem]:
     yield from _check_writes(config)
     yield from _check_memory(config)
     yield from check_paging(config)
+    yield from check_node(config)
     if config.l2.line < config.l1.line or config.l2.line % config.l1.line:
         yield Problem(
             ("l2", "line"), f"must be a multiple of l1.line, {format_bytes(config.l1.line)}"

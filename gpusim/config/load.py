@@ -7,6 +7,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
+from gpusim.config.bases import with_bases
 from gpusim.config.check import check_machine
 from gpusim.config.check_memory import check_memory
 from gpusim.config.check_virtual import check_virtual_l2
@@ -16,7 +17,6 @@ from gpusim.config.layers import (
     OVERRIDE,
     Setting,
     Tree,
-    base_layer,
     leaves,
     merge,
     override_layer,
@@ -120,7 +120,7 @@ def _read_model(
     path = find_data("models", name_or_path)
     document = read_document(path)
     names = stacked(document, (variants,) if isinstance(variants, str) else variants)
-    tree, above = base_layer(document), override_layer(overrides or {})
+    tree, above = with_bases(document), override_layer(overrides or {})
     lay(tree, document, names, above)
     merge(tree, above)
     _remove_absent(tree)

@@ -16,6 +16,7 @@ from gpusim.config.choices import choice_of
 from gpusim.config.dram import DramConfig
 from gpusim.config.field_facts import later
 from gpusim.config.mig import MigConfig
+from gpusim.config.node import NodeConfig
 from gpusim.config.paging import PagingConfig
 from gpusim.config.shootdown import ShootdownConfig
 from gpusim.config.sm import SmConfig
@@ -284,6 +285,7 @@ class GpuConfig:
         concurrent_kernels: kernel launches of one application that may be under way at once, in
             different streams; None (``"none"`` in a model): no limit.
         mig: into which instances it can be cut, if any; workloads without instances have it whole.
+        node: the GPUs of a node, each of which is as all other tables say; None: there is one GPU.
     """
 
     name: str
@@ -314,6 +316,7 @@ class GpuConfig:
     stages: tuple[str, ...] = ()
     stage: Mapping[str, StageConfig] = field(factory=dict)
     mig: MigConfig | None = None
+    node: NodeConfig | None = None
     description: str = ""
     source: str = ""
 
@@ -342,6 +345,16 @@ class GpuConfig:
     def stage_names(self) -> tuple[str, ...]:
         """The stages of translation, from the SM outward; the last one is `WALK_STAGE`."""
         return self.stages or (*self.tlb, WALK_STAGE)
+
+    @property
+    def gpus(self) -> int:
+        """How many GPUs there are."""
+        return 1 if self.node is None else self.node.gpus
+
+    @property
+    def sms(self) -> int:
+        """The SMs of all GPUs."""
+        return self.sm.count * self.gpus
 
     @property
     def gpcs(self) -> int:

@@ -36,6 +36,8 @@ class Slot(StrEnum):
     REPLACEMENT = "replacement"
     PAGE_PREFETCH = "page prefetch policy"
     EVICTION = "page eviction policy"
+    BLOCK_SHARES = "block shares of GPUs"
+    PAGE_PLACEMENT = "page placement"
 
 
 @frozen

@@ -12,7 +12,7 @@ POLICY_ROOMS = (
     "gpusim.core.replacement",
     *(
         f"gpusim.hardware.{room}"
-        for room in ("cache", "dram", "fbt", "paging", "sm", "tlb", "walk")
+        for room in ("cache", "dram", "fbt", "node", "paging", "sm", "tlb", "walk")
     ),
 )
 """Packages whose modules register policies: what lies in their folders is known by its name."""

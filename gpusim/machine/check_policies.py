@@ -69,6 +69,9 @@ def check_policies(config: GpuConfig) -> Iterator[Problem]:
         yield from _check_made(
             own, ("paging", "eviction"), Slot.EVICTION, config.paging.eviction, 0
         )
+    if config.node is not None:
+        made = config.node.placement, max(config.node.gpus, 1), SOME_PAGE
+        yield from _check_made(own, ("node", "placement"), Slot.PAGE_PLACEMENT, *made)
     for key, replacement, ways in _replaced(config):
         yield from _check_replacement(own, key, replacement, ways)
     yield from _check_dram(config, own)

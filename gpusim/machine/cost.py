@@ -20,7 +20,7 @@ from gpusim.hardware.dram import DramQueue
 from gpusim.hardware.dram.pressure import walk_counters, warp_counters
 from gpusim.hardware.fbt import make_table
 from gpusim.hardware.paging import AccessCounters, Eviction, FaultBuffer
-from gpusim.hardware.sm.block_scheduler import BlockPlacement
+from gpusim.hardware.sm.block_placement import BlockPlacement
 from gpusim.hardware.sm.schedulers import WarpScheduler
 from gpusim.hardware.tlb import FillPolicy, make_array
 from gpusim.hardware.walk import WalkOrder, walk_cache_storage

@@ -1,15 +1,20 @@
-"""Which SMs share which part of the memory system: numbers only, nothing is built here."""
+"""Which SMs share which part of the memory system: numbers only, nothing is built here.
+
+The whole GPU is one domain; each MIG instance is one, and each GPU of a node.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from gpusim.config.auxiliary import SideCacheConfig
+from gpusim.config.node import NodeConfig
 from gpusim.config.schema import GpuConfig
 from gpusim.core.errors import UserError
+from gpusim.hardware.node import make_topology
 from gpusim.machine.tenants import Tenant
 
 
@@ -48,12 +53,12 @@ class Partitions:
 
     @classmethod
     def of(cls, config: GpuConfig) -> Partitions:
-        """The partitions of a whole GPU."""
+        """The partitions of a whole GPU, or of all GPUs of a node, one after the other."""
         parts, banks, gpcs = config.l2.partitions, config.l2.banks, config.gpcs
         sms_of_gpc = config.sms_of("gpc")
         return cls(
-            tuple(sm // sms_of_gpc * parts // gpcs for sm in range(config.sm.count)),
-            tuple(bank * parts // banks for bank in range(banks)),
+            tuple(sm // sms_of_gpc * parts // gpcs for sm in range(config.sm.count)) * config.gpus,
+            tuple(bank * parts // banks for bank in range(banks)) * config.gpus,
             0 if config.l2.far is None else config.l2.far.cycles(config.clock),
         )
 
@@ -88,14 +93,16 @@ class Side:
 
 @frozen
 class Domain:
-    """SMs with a memory system of their own: the whole GPU, or a MIG instance.
+    """SMs with a memory system of their own: the whole GPU, a MIG instance, or a GPU of a node.
 
     Attributes:
         index: of the domain.
         config: the GPU that it is by itself.
         apps: indices of the applications that run in it.
-        sms, banks, channels: what is in it, numbered over the whole GPU.
-        partitions: of the whole GPU.
+        sms, banks, channels: what is in it, numbered over the whole machine.
+        partitions: of the whole machine.
+        base: first address of its memory.
+        link_ports: ports of its crossbar that lead to links of a node, each way.
     """
 
     index: int
@@ -105,6 +112,18 @@ class Domain:
     banks: range
     channels: range
     partitions: Partitions
+    base: int = 0
+    link_ports: int = 0
+
+    def group(self, sm: int, each: int) -> int:
+        """Which group of `each` SMs an SM is in, numbered over the whole machine.
+
+        No group has SMs of two GPUs of a node.
+        """
+        if self.config.node is None:
+            return sm // each
+        groups = -(-len(self.sms) // each)
+        return self.index * groups + (sm - self.sms.start) // each
 
     @property
     def sides(self) -> list[Side]:
@@ -114,7 +133,7 @@ class Domain:
             each = self.config.sms_of(cache.scope)
             for first in self.sms[::each]:
                 sms = range(first, min(first + each, self.sms.stop))
-                found.append(Side(name, first // each, cache, sms))
+                found.append(Side(name, self.group(first, each), cache, sms))
         return found
 
     @property
@@ -126,7 +145,7 @@ class Domain:
         """
         size, channels = self.config.memory.size, self.channels
         if self.config.dram.partition is None or len(self.apps) < 2:
-            return [Part(self.apps, channels, 0, size)]
+            return [Part(self.apps, channels, self.base, size)]
         if len(self.apps) > len(channels):
             raise UserError(
                 f"dram.partition: {len(self.apps)} applications cannot have a part of "
@@ -136,7 +155,7 @@ class Domain:
         page = self.config.memory.page
         bases = [size * cut // len(channels) // page * page for cut in cuts]
         return [
-            Part((app,), channels[first:last], base, end - base)
+            Part((app,), channels[first:last], self.base + base, end - base)
             for app, (first, last), (base, end) in zip(
                 self.apps, pairwise(cuts), pairwise(bases), strict=True
             )
@@ -144,11 +163,13 @@ class Domain:
 
 
 def divide(config: GpuConfig, tenants: Sequence[Tenant]) -> list[Domain]:
-    """One domain for all applications, or one for each MIG instance.
+    """One domain for all applications, or one for each MIG instance or GPU of a node.
 
     Instances lie side by side in the order of the applications; slices that none has are off.
     """
     partitions = Partitions.of(config)
+    if config.node is not None:
+        return _gpus(config, config.node, len(tenants), partitions)
     if tenants[0].instance is None:
         return [_domain(0, config, range(len(tenants)), None, partitions)]
     domains: list[Domain] = []
@@ -158,6 +179,26 @@ def divide(config: GpuConfig, tenants: Sequence[Tenant]) -> list[Domain]:
         before = domains[-1] if domains else None
         domains.append(_domain(index, part, (index,), before, partitions))
     return domains
+
+
+def _gpus(config: GpuConfig, node: NodeConfig, apps: int, partitions: Partitions) -> list[Domain]:
+    """The GPUs of a node, on all of which all applications may run."""
+    domains: list[Domain] = []
+    ports = link_ports(config, node)
+    for gpu in range(node.gpus):
+        domain = _domain(gpu, config, range(apps), domains[-1] if domains else None, partitions)
+        domains.append(evolve(domain, base=gpu * config.memory.size, link_ports=ports))
+    return domains
+
+
+def link_ports(config: GpuConfig, node: NodeConfig) -> int:
+    """Ports of a GPU's crossbar that carry what its links carry, each way [our choice]."""
+    if config.crossbar.ideal:
+        return 1
+    topology = make_topology(node.link.topology, node.gpus)
+    most = max(sum(end[0] == gpu for end in topology.ends) for gpu in range(node.gpus))
+    a_second = config.crossbar.bytes_per_cycle * config.clock
+    return max(1, -(-most * node.link.bandwidth // a_second))
 
 
 def _domain(

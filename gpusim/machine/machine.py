@@ -27,19 +27,17 @@ from gpusim.hardware.sm.sharing import SmSharing
 from gpusim.hardware.sm.sm import Sm
 from gpusim.hardware.sm.time_slicer import TimeSlicer
 from gpusim.hardware.sm.untimed.scheduler import Pace, SkippingScheduler
-from gpusim.hardware.walk import FrameAllocator, Memory, PageTable
 from gpusim.machine.auxiliary_caches import build_sides
-from gpusim.machine.domains import Part, divide
+from gpusim.machine.domains import divide
 from gpusim.machine.memory_system import MemorySystem, nothing_beyond
+from gpusim.machine.node import Node
+from gpusim.machine.page_tables import build_page_tables
 from gpusim.machine.pages import Pages
 from gpusim.machine.paging import Paging, check_pinned
+from gpusim.machine.schedulers import SchedulerSite
 from gpusim.machine.tenants import FirstRun, Tenant
 from gpusim.machine.translation import TranslationStages, tlb_states
 from gpusim.machine.virtual_caches import connect_fbt, leading_names, shootdowns_of
-
-_TABLE_SHARE, _ROOM = 64, 4
-"""Page tables get a 64th of physical memory, or, if they are sparse, 4 times what tables take that
-map all of it."""
 
 
 class Machine:
@@ -55,7 +53,9 @@ class Machine:
         pages: what may be done to pages; tells whatever holds their translations.
         frames: the frame allocator of each memory.
         page_table: of all address spaces.
-        systems: the rest of the memory system: one for all SMs, or one for each MIG instance.
+        systems: the rest of the memory system: one for all SMs, or one for each MIG instance or GPU
+            of a node.
+        node: what joins the GPUs of a node; None: there is one.
         system_of: by SM, its own of them.
         page_table_levels: the levels whose reads go to the L2 cache.
         fbts: forward–backward tables of virtual caches, by application; empty: caches are physical.
@@ -118,15 +118,10 @@ class Machine:
     # -- wiring ----------------------------------------------------------------------------------
 
     def _build_page_table(self, seed: int) -> None:
-        page = self.config.memory.page
-        memories: dict[int, Memory] = {}
-        for part in (part for domain in self._domains for part in domain.parts):
-            memories.update(dict.fromkeys(part.apps, self._memory(part, seed)))
-        in_order = [memories[asid] for asid in range(len(self.tenants))]
-        memory = self.config.memory
-        self.page_table = PageTable(page, memory.levels, in_order, memory.table_entries)
+        self._tables = build_page_tables(self.config, self._domains, len(self.tenants), seed)
+        self.page_table = self._tables.table
         self.pages = Pages(self.page_table)
-        self.frames = list(dict.fromkeys(memory.allocator for memory in in_order))
+        self.frames = self._tables.frames
         self.paging: Paging | None = None
         if self.config.paging is not None:
             check_pinned(self.config.paging, self.tenants)
@@ -139,17 +134,9 @@ class Machine:
                 seed,
             )
         for asid, tenant in enumerate(self.tenants):
+            if self._tables.placement is not None:
+                self._tables.placement.begin(asid, tenant.application.buffers)
             self.page_table.begin(asid, tenant.application.buffers)
-
-    def _memory(self, part: Part, seed: int) -> Memory:
-        page = self.config.memory.page
-        usable = part.size - part.size // min(
-            _TABLE_SHARE, self.config.memory.table_entries // _ROOM
-        )
-        frames: FrameAllocator = make_policy(
-            Slot.FRAMES, self.config.memory.frames, usable // page, seed
-        )
-        return Memory(page, part.size, frames, part.base)
 
     def _build_memory(self) -> None:
         several = len(self._domains) > 1
@@ -159,9 +146,14 @@ class Machine:
         paging = self.paging
         beyond = nothing_beyond if paging is None else paging.beyond
         self.systems = [
-            MemorySystem(self.env, domain, several, self.page_table, levels, beyond)
-            for domain in self._domains
+            MemorySystem(self.env, domain, several, table, levels, beyond)
+            for domain, table in zip(self._domains, self._tables.walked, strict=True)
         ]
+        self.node: Node | None = None
+        if self.config.node is not None:
+            self.node = Node(
+                self.env, self.config, self.config.node, self.systems, len(self.tenants)
+            )
         if paging is not None:
             for system in self.systems:
                 number = system.domain.index
@@ -183,6 +175,7 @@ class Machine:
             len(self.tenants),
             self.fbts,
         )
+        self.pages.holders += self._tables.holders
         self.tlbs = self._stages.levels
         if self.paging is not None:
             self.paging.first_tlbs = next(iter(self.tlbs.values()), ())
@@ -192,7 +185,7 @@ class Machine:
     def _attach(self) -> None:
         """Hand every policy the signals of the machine, which it may listen to."""
         board = SignalBoard(self.env, len(self.tenants), self.page_table.find)
-        everywhere = range(self.config.sm.count)
+        everywhere = range(self.config.sms)
         self._stages.offer(board)
         for system in self.systems:
             system.offer(board)
@@ -202,6 +195,8 @@ class Machine:
         self._stages.attach(board)
         for frames in self.frames:
             frames.attach(board.at(everywhere))
+        if self._tables.placement is not None:
+            self._tables.placement.attach(board.at(everywhere))
         for system in self.systems:
             system.attach(board)
         for sm, l1 in zip(self.sms, self.l1s, strict=True):
@@ -262,15 +257,14 @@ class Machine:
         self.sharing: SmSharing = make_policy(
             Slot.SM_SHARING, self.config.sharing, self.config.clock
         )
-        self.sharing.attach(board.at(range(self.config.sm.count)))
+        self.sharing.attach(board.at(range(self.config.sms)))
         rooms = [Occupancy(self.config.sm) for _ in self.sms]
+        around = SchedulerSite(self.env, self.config, self._kind_of_scheduler, self._domains, board)
         for app, tenant in enumerate(self.tenants):
-            placement = make_policy(Slot.BLOCK_SCHEDULER, self.config.block_scheduler)
-            placement.attach(board.at(tenant.sms))
             site = ApplicationSite(
                 app, app, tenant.application, self._number_warps, self._run_ended
             )
-            scheduler = self._kind_of_scheduler(self.env, self.config, site, placement)
+            scheduler = around.make(site, tenant)
             if isinstance(scheduler, SkippingScheduler) and self._pace is not None:
                 scheduler.pace = self._pace
             scheduler.most_threads = self.sharing.threads(tenant.share, self.config.sm.max_threads)
@@ -404,6 +398,8 @@ class Machine:
             yield from side.components
         for system in self.systems:
             yield from system.components
+        if self.node is not None:
+            yield from self.node.components
         yield from self.page_table_levels
         if self.prefetches:
             stages = (*chain.from_iterable(self.stages), *(one.walkers for one in self.systems))
@@ -430,6 +426,8 @@ class Machine:
                 yield "l2.bypass", system.bypass
         if self.time_slicer is None:
             yield "sharing", self.sharing
+        if self._tables.placement is not None:
+            yield "node.placement", self._tables.placement
         yield from (("memory.frames", frames) for frames in self.frames)
 
     def in_flight(self) -> int:

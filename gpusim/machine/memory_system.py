@@ -49,6 +49,7 @@ from gpusim.hardware.crossbar import (
 )
 from gpusim.hardware.dram import ChannelUse, DramChannel, IdealDramChannel, build_dram
 from gpusim.hardware.dram.build import Route, route
+from gpusim.hardware.node import BeyondMemory, by_memory, with_ports
 from gpusim.hardware.walk import PageTable, Walkers, WalkersSite
 from gpusim.machine.domains import Domain
 from gpusim.machine.virtual_caches import build_fbt
@@ -61,17 +62,19 @@ class MemorySystem:
         env: the environment.
         domain: what it is made of.
         several: whether there are other domains: reports then tell which one this is.
-        table: of all address spaces.
+        table: of all address spaces, as the walkers of the domain walk it.
         levels: counters of page-table reads, of all applications of the machine.
         beyond: adds to the route to the channels what lies beyond them, if anything does.
 
     Attributes:
         requests, replies: the networks; the first entrances and links are those of its own SMs,
-            the others those of its side caches.
+            then those of its side caches, then those of links to other GPUs.
         fbt: forward–backward table, if the L2 cache is virtual.
         banks, channels, walkers: the rest.
         bypass: what may let page-table reads past the L2 cache, if they go there.
         hashing: how lines are dealt out to the banks; None: in turn.
+        own_walks: where page-table reads go whose entries lie in this memory.
+        remote_walks: where others go; None: there are none.
         translations: where TLBs send what they do not have: to the walkers, or to a stage before.
     """
 
@@ -88,6 +91,7 @@ class MemorySystem:
         self.domain = domain
         self._apps = apps = len(levels)
         self._suffix = f"[{domain.index}]" if several else ""
+        self.remote_walks: Sink | None = None
         self.bypass: CacheBypass | None = None
         self.channels, to_dram = self._build_channels()
         channel = beyond(to_dram)
@@ -97,18 +101,19 @@ class MemorySystem:
         banks, first_sm = config.l2.banks, domain.sms.start
         sms = [*domain.sms, *(side.sms.start for side in domain.sides)]
         entry = 0 if config.l2.entry is None else config.l2.entry.cycles(config.clock)
-        there = domain.partitions.ways_there(sms, domain.banks)
+        ports = domain.link_ports
+        there = with_ports(domain.partitions.ways_there(sms, domain.banks), ports, -entry)
         self.requests = Network(
             self._network_site("requests"),
-            Ways(len(sms), banks, more=entry, longer=there),
-            self._link_of(),
+            Ways(len(sms) + ports, banks + ports, more=entry, longer=there),
+            self._to_banks_or_links(first_sm + len(sms)),
             request_bytes,
         )
-        back = domain.partitions.ways_back(sms, domain.banks)
+        back = with_ports(domain.partitions.ways_back(sms, domain.banks), ports, 0)
         ahead = config.l2.latency.cycles(config.clock)
         self.replies = Network(
             self._network_site("replies"),
-            Ways(banks, len(sms), longer=back, ahead=ahead),
+            Ways(banks + ports, len(sms) + ports, longer=back, ahead=ahead),
             by_return(first_sm) if domain.sides else by_sm(first_sm),
             reply_bytes,
         )
@@ -116,6 +121,9 @@ class MemorySystem:
         way = way_to_dram(to_dram)
         if config.walk.memory == "l2":
             way = self._past_the_cache(levels, self._way_to_banks(), way)
+        self.own_walks = way
+        if ports:
+            way = self._walks_anywhere
         name = f"walkers{self._suffix}"
         site = WalkersSite(env, config.walk, config.clock, table, apps, name, domain.index)
         self.walkers = Walkers(site, way)
@@ -136,7 +144,8 @@ class MemorySystem:
         """The banks of the L2 cache; those that keep copies for each other are introduced."""
         domain, l2 = self.domain, self.domain.config.l2
         misses = self._miss_path(channel)
-        ends = zip(domain.banks, self.requests.links, self.replies.entrances, strict=True)
+        links, entrances = self.requests.links[: l2.banks], self.replies.entrances[: l2.banks]
+        ends = zip(domain.banks, links, entrances, strict=True)
         banks = [
             L2Bank(
                 BankSite(
@@ -182,6 +191,21 @@ class MemorySystem:
             return self._home_of()
         return by_near_line(self._home_of(), partitions.of_sm, l2.banks // l2.partitions)
 
+    def _to_banks_or_links(self, first_port: int) -> Callable[[MemoryRequest], int]:
+        """Which link of the crossbar requests take, on a node also to and from other GPUs.
+
+        Args:
+            first_port: the number of the first port of links, counted as SMs are.
+        """
+        domain, to_banks = self.domain, self._link_of()
+        if not domain.link_ports:
+            return to_banks
+        l2 = domain.config.l2
+        beyond = BeyondMemory(
+            domain.base, domain.base + domain.config.memory.size, l2.banks, domain.link_ports
+        )
+        return by_memory(to_banks, self._home_of(), beyond, l2.line.bit_length() - 1, first_port)
+
     def _number_of_bank(self, line: int) -> int:
         hashing, banks = self.hashing, self.domain.config.l2.banks
         return line % banks if hashing is None else hashing.part(line)
@@ -211,6 +235,14 @@ class MemorySystem:
         for channel in self.channels:
             for queue in channel.queues:
                 queue.attach(signals)
+
+    def _walks_anywhere(self, read: MemoryRequest) -> Sink:
+        """Where a page-table read goes on a node."""
+        domain = self.domain
+        if domain.base <= read.address < domain.base + domain.config.memory.size:
+            return self.own_walks(read)
+        assert self.remote_walks is not None
+        return self.remote_walks
 
     def _way_to_banks(self) -> Way:
         """The way of page-table reads into the L2 cache."""

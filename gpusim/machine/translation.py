@@ -198,7 +198,7 @@ class TranslationStages:
         """Which of the stages of `scope` serves an SM."""
         if scope in (SLICES, "instance"):
             return self._system_of[sm].domain.index
-        return sm // self._config.sms_of(scope)
+        return self._system_of[sm].domain.group(sm, self._config.sms_of(scope))
 
     def _groups(self, scope: str) -> list[list[int]]:
         """The SMs that each stage of `scope` serves."""

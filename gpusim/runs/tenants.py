@@ -35,7 +35,7 @@ def assign_sms(model: LoadedModel, workload: Workload) -> list[Tenant]:
         if not count:
             raise UserError(
                 f"workload {workload.name!r}: application {spec.name!r} gets no SM: {model.name} "
-                f"has sm.count = {model.config.sm.count} for {len(workload.applications)} "
+                f"has {model.config.sms} SMs for {len(workload.applications)} "
                 "applications"
             )
         application, again = _start(model, spec)
@@ -54,7 +54,7 @@ def _on_all_sms(model: LoadedModel, workload: Workload) -> list[Tenant]:
             f"workload {workload.name!r} has MIG instances, each with SMs of its own: not with "
             f"sharing = {model.config.sharing.policy!r}"
         )
-    sms = range(model.config.sm.count)
+    sms = range(model.config.sms)
     tenants = []
     for spec in specs:
         application, again = _start(model, spec)
@@ -84,7 +84,7 @@ def sm_counts(model: LoadedModel, workload: Workload) -> list[int]:
     given = [spec.share for spec in specs if spec.share is not None]
     equal = (1 - sum(given)) / max(len(specs) - len(given), 1)
     shares = [equal if spec.share is None else spec.share for spec in specs]
-    bounds = [round(config.sm.count * share) for share in accumulate(shares, initial=0.0)]
+    bounds = [round(config.sms * share) for share in accumulate(shares, initial=0.0)]
     return [last - first for first, last in pairwise(bounds)]
 
 

@@ -60,7 +60,10 @@ def _place(machine: Machine, request: MemoryRequest) -> int:
     if l1.array.state(l1.naming.choose(request.asid << ASID_SHIFT | request.vline, line)):
         return IN_L1
     of_l2 = line * config.l1.line // config.l2.line
-    return IN_L2 if machine.system_of[request.sm].bank_of(of_l2).holds(of_l2) else NOWHERE
+    system = machine.system_of[request.sm]
+    if machine.node is not None:
+        system = machine.systems[(frame << machine.page_table.page_shift) // config.memory.size]
+    return IN_L2 if system.bank_of(of_l2).holds(of_l2) else NOWHERE
 
 
 def watch_sharing(machine: Machine, record: Callable[..., None]) -> Callable[[], None]:

@@ -40,12 +40,21 @@ def _model() -> Schema:
     layer = _renamed({**table, "definitions": schemas.definitions})
     inside = {f"Layer{name}": one for name, one in layer.pop("definitions").items()}
     layer["properties"]["based_on"] = _NAMES
-    model["properties"]["variants"] = {
+    variants = {
         "type": "object",
         "description": "other machines, each by what differs",
         "additionalProperties": layer,
     }
-    return {**model, "definitions": {**whole.definitions, **inside}}
+    below = {**_TEXT, "description": "the model below this one"}
+    over_a_base = {**layer, "properties": {**layer["properties"], "based_on": below}}
+    for one in (model, over_a_base):
+        one["properties"] = {**one["properties"], "variants": variants}
+    return {
+        "if": {"required": ["based_on"]},
+        "then": over_a_base,
+        "else": model,
+        "definitions": {**whole.definitions, **inside},
+    }
 
 
 def _recipe() -> Schema:

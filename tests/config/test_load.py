@@ -6,7 +6,7 @@ from gpusim.core.errors import UserError
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.registry import Slot, policy
 from gpusim.files.shipped import find_data
-from gpusim.hardware.sm.block_scheduler import RoundRobinPlacement
+from gpusim.hardware.sm.block_placement import RoundRobinPlacement
 from gpusim.hardware.tlb import SetAssociativeArray
 from gpusim.machine.load import load_model
 

@@ -13,6 +13,7 @@ from gpusim.core.registry import Slot
 from gpusim.files.units import Hertz
 from gpusim.plugin import (
     BlockPlacement,
+    BlockShares,
     CacheBypass,
     DramQueue,
     Entry,
@@ -24,6 +25,7 @@ from gpusim.plugin import (
     Launch,
     Mapping,
     MemoryRequest,
+    PagePlacement,
     PagePrefetch,
     PlainSet,
     Replacement,
@@ -363,6 +365,32 @@ class Recent(First):
             self.arrived(block)
 
 
+class Shares(BlockShares):
+    """Equal runs of blocks."""
+
+    def __init__(self, *, level: int = 0) -> None:
+        self.level = level
+
+    attach = listen
+
+    def deal(self, launch: Launch, gpus: int) -> list[range]:
+        cuts = [launch.blocks * gpu // gpus for gpu in range(gpus + 1)]
+        return [range(cuts[gpu], cuts[gpu + 1]) for gpu in range(gpus)]
+
+
+class InTurn(PagePlacement):
+    """Pages in turn."""
+
+    def __init__(self, gpus: int, page_bytes: int, *, level: int = 0) -> None:
+        super().__init__(gpus, page_bytes)
+        self.level = level
+
+    attach = listen
+
+    def place(self, asid: int, vpn: int, gpu: int) -> int:
+        return vpn % self.gpus
+
+
 class Passes(StageProcess):
     """Passes everything on at once, each way; a warp that waits for it is in a state of its own."""
 
@@ -433,6 +461,8 @@ LIKE: dict[str, tuple[Slot, str, str]] = {
     "Around": (Slot.PAGE_PREFETCH, "paging.prefetch", "block"),
     "First": (Slot.EVICTION, "paging.eviction", "lru"),
     "Recent": (Slot.EVICTION, "paging.eviction", "lru-accesses"),
+    "Shares": (Slot.BLOCK_SHARES, "node.blocks", "contiguous"),
+    "InTurn": (Slot.PAGE_PLACEMENT, "node.placement", "interleave"),
     "LeastRecent": (Slot.REPLACEMENT, "tlb.L2.replacement", "lru"),
 }
 """By the class: its slot, the key of the model, and the policy of gpusim's that it is like."""

@@ -19,6 +19,9 @@ PAGING = {"paging.oversubscription": 2, "paging.eviction_block": "4KiB"}
 """Without room for all pages, some leave."""
 
 
+NODE = {"node.gpus": 2, "node.link.bandwidth": "10GB/s", "node.link.latency": "9 cycles"}
+
+
 @pytest.fixture(autouse=True)
 def nobody_attached() -> Iterator[None]:
     ATTACHED.clear()
@@ -53,7 +56,7 @@ def test_there_is_one_for_every_slot() -> None:
 @pytest.mark.parametrize("name", LIKE)
 def test_it_counts_what_one_of_gpusims_counts(name: str) -> None:
     _, key, like = LIKE[name]
-    more = PAGING if key.startswith("paging") else {}
+    more = {"paging": PAGING, "node": NODE}.get(key.partition(".")[0], {})
     mine, shipped = with_own(key, name, **more), with_shipped(key, like, **more)
     assert counted(mine) == counted(shipped)
     assert set(ATTACHED) == {(name, 0)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterator, Sequence
 
 from attrs import define, evolve, frozen
@@ -12,73 +11,14 @@ from gpusim.config.schema import GpuConfig
 from gpusim.core.component import Component
 from gpusim.core.engine import NEVER, EventLoop, Port, Probe, Wake
 from gpusim.core.errors import UserError
-from gpusim.core.policy import Policy
-from gpusim.core.registry import Slot, open_slot, register_policy
-from gpusim.core.signals import Signals
 from gpusim.core.streams import stream_use
-from gpusim.core.structures import Dimensions, Storage, bits_for
 from gpusim.core.warp_program import Application, Launch
+from gpusim.hardware.sm.block_placement import BlockPlacement
 from gpusim.hardware.sm.launch_queue import LaunchQueue
 from gpusim.hardware.sm.occupancy import Occupancy, blocks_per_sm
 from gpusim.hardware.sm.sm import Sm
 from gpusim.hardware.sm.start_rate import StartRate
 from gpusim.hardware.sm.warp import Block, Seat
-
-Fits = Callable[[int], bool]
-"""Whether a block of the launch fits on an SM now."""
-
-
-@mypyc_attr(allow_interpreted_subclasses=True)
-class BlockPlacement(Policy):
-    """Decides which SM gets the next thread block; blocks are placed in the order of the grid."""
-
-    def attach(self, signals: Signals) -> None:
-        """The machine is built; ``signals.sms`` are the SMs of its application, in their order.
-
-        See `gpusim.core.signals`.
-        """
-
-    def storage(self, dimensions: Dimensions) -> Sequence[Storage] | None:
-        """The storage that it needs in hardware; None: not stated."""
-        return None
-
-    @abstractmethod
-    def pick(self, launch: Launch, block: int, count: int, fits: Fits) -> int | None:
-        """One of SMs ``0 .. count - 1`` on which the block fits.
-
-        None lets the block, and those after it, wait until some block has ended.
-        """
-
-
-open_slot(Slot.BLOCK_SCHEDULER, BlockPlacement)
-
-
-@mypyc_attr(allow_interpreted_subclasses=True)
-class RoundRobinPlacement(BlockPlacement):
-    """A pointer walks over the SMs; one without room is skipped (ORCH §II)."""
-
-    def __init__(self) -> None:
-        self._next = 0
-
-    def storage(self, dimensions: Dimensions) -> Sequence[Storage]:
-        return [Storage("pointer", 1, {"SM": bits_for(dimensions.sms)})]
-
-    def pick(self, launch: Launch, block: int, count: int, fits: Fits) -> int | None:
-        chosen = self.upcoming(count, fits)
-        if chosen is not None:
-            self._next = (chosen + 1) % count
-        return chosen
-
-    def upcoming(self, count: int, fits: Fits) -> int | None:
-        """The SM at which the pointer would stop now; it stays where it is."""
-        for step in range(count):
-            index = (self._next + step) % count
-            if fits(index):
-                return index
-        return None
-
-
-register_policy(Slot.BLOCK_SCHEDULER, "round-robin", RoundRobinPlacement)
 
 
 @define
@@ -306,11 +246,15 @@ class BlockScheduler(Component):
         now = self.env._now
         use = stream_use(launch)
         record = LaunchRecord(self.app, index, launch.name, 0, now, now, now, use.stream)
-        one = Running(launch, record, blocks)
+        one = self._run_of(launch, record, blocks)
         self._running.append(one)
         self.warps_known += self._rooms[0].warps_of(launch) * launch.blocks
         record.work_begin = now + self._before(launch)
         return one
+
+    def _run_of(self, launch: Launch, record: LaunchRecord, blocks: int) -> Running:
+        """What is kept of a launch while it is under way."""
+        return Running(launch, record, blocks)
 
     def _begin_work(self, one: Running) -> None:
         """Blocks of a launch may be placed from this cycle on."""
@@ -387,7 +331,7 @@ class BlockScheduler(Component):
             launch, one.next, len(self._sms), lambda sm: self._fits(launch, sm)
         )
         if chosen is not None:
-            self._put(one, chosen)
+            self._put(one, one.next, chosen)
         return chosen is not None
 
     def _fits(self, launch: Launch, sm: int) -> bool:
@@ -395,15 +339,15 @@ class BlockScheduler(Component):
         threads = self._threads[sm] + launch.threads_per_block
         return threads <= self.most_threads and self._rooms[sm].fits(launch)
 
-    def _put(self, one: Running, chosen: int) -> None:
-        """Place the next block of a launch on an SM on which it fits."""
+    def _put(self, one: Running, number: int, chosen: int) -> None:
+        """Place a block of a launch on an SM on which it fits."""
         block_slot, warp_slots = self._rooms[chosen].take(one.launch)
         self._threads[chosen] += one.launch.threads_per_block
         count = len(warp_slots)
         first = self._first_warp(count)
         self.warps_launched += count
         seat = Seat(self.app, self.asid, block_slot, warp_slots, first, chosen)
-        block = Block(one.launch, one.next, seat, self.ended)
+        block = Block(one.launch, number, seat, self.ended)
         block.launched_at = one.record.work_begin
         self._begins(block)
         self._resident[block] = one

@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 from gpusim.core.errors import UserError
 from gpusim.core.registry import Slot, policy
 from gpusim.core.warp_program import Launch
-from gpusim.hardware.sm.block_scheduler import Fits, RoundRobinPlacement
+from gpusim.hardware.sm.block_placement import Fits, RoundRobinPlacement
 
 
 @runtime_checkable

@@ -17,7 +17,7 @@ from gpusim.core.registry import Slot, register_policy
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage, bits_for
 from gpusim.core.warp_program import Launch
-from gpusim.hardware.sm.block_scheduler import Fits, RoundRobinPlacement
+from gpusim.hardware.sm.block_placement import Fits, RoundRobinPlacement
 
 SATURATION: Final = (1 << 32) - 1
 """What a counter of the table can hold (ORCH §IV-B: 32 bits each)."""

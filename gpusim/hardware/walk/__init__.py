@@ -12,6 +12,7 @@ from gpusim.hardware.walk.frames import (
 )
 from gpusim.hardware.walk.memory import Memory
 from gpusim.hardware.walk.mixed_frames import LargestFitFrames
+from gpusim.hardware.walk.node_tables import GpuTable, NodeMemories, NodeTable, SharedTable
 from gpusim.hardware.walk.order import FirstComeFirstServed, WalkOrder
 from gpusim.hardware.walk.page_coalescer import Coalescer
 from gpusim.hardware.walk.page_table import PageTable
@@ -34,15 +35,19 @@ __all__ = [
     "FirstTouchFrames",
     "FrameAllocator",
     "Frames",
+    "GpuTable",
     "LargestFitFrames",
     "LevelWalkCache",
     "LineWalkCache",
     "Memory",
     "MosaicFrames",
+    "NodeMemories",
+    "NodeTable",
     "PageTable",
     "PathWalkCache",
     "RegionFrames",
     "ScatteredFrames",
+    "SharedTable",
     "ShortestJobFirst",
     "SplitWalkCache",
     "Walk",

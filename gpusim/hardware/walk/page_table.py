@@ -265,11 +265,17 @@ class PageTable:
         """Put a mapping into the tree."""
         tag = asid << ASID_SHIFT | vpn
         self._check(tag, pfn, pages)
-        entries, prefixes = self._trace(asid, vpn, pages.bit_length() - 1 + self._unit)
-        path = PagePath(entries, prefixes, Mapping(tag, pfn, pages, writable=writable))
-        for page in range(tag, tag + pages):
-            self._paths[page] = path
+        path = self._put(Mapping(tag, pfn, pages, writable=writable))
         self._count(pfn, pages, 1)
+        return path
+
+    def _put(self, mapping: Mapping) -> PagePath:
+        """Put a mapping into the tree, where no page of it is mapped."""
+        size = mapping.pages.bit_length() - 1 + self._unit
+        entries, prefixes = self._trace(mapping.asid, mapping.vpn, size)
+        path = PagePath(entries, prefixes, mapping)
+        for page in range(mapping.tag, mapping.tag + mapping.pages):
+            self._paths[page] = path
         return path
 
     def _check(self, tag: int, pfn: int, pages: int) -> None:
@@ -318,7 +324,7 @@ class PageTable:
             if pages and not any(self._users.get(one) for one in range(frame, frame + pages)):
                 del self._given[frame]
                 vpn = mapping.vpn + frame - mapping.pfn
-                self.memories[mapping.asid].free(mapping.asid, vpn, frame, pages)
+                self._memory_of(mapping.asid, frame).free(mapping.asid, vpn, frame, pages)
             frame += pages or 1
 
     def _trace(self, asid: int, vpn: int, size: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -339,9 +345,17 @@ class PageTable:
         key = (asid, level, prefix)
         address = self._tables.get(key)
         if address is None:
-            address = self.memories[asid].new_table()
+            address = self._new_table(asid)
             self._tables[key] = address
         return address
+
+    def _new_table(self, asid: int) -> int:
+        """Physical address of a free page for a table."""
+        return self.memories[asid].new_table()
+
+    def _memory_of(self, asid: int, pfn: int) -> Memory:
+        """The memory that a frame of an address space belongs to."""
+        return self.memories[asid]
 
     def _forget(self, asid: int, vpn: int) -> Mapping:
         mapping = self.find(asid << ASID_SHIFT | vpn)

@@ -10,7 +10,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from gpusim.core.warp_program import Launch
-from gpusim.hardware.sm.block_scheduler import BlockPlacement
+from gpusim.hardware.sm.block_placement import BlockPlacement
 from gpusim.studies.characterize.blocks import BlockAccesses
 
 

@@ -12,7 +12,7 @@ from gpusim.config.load import LoadedModel
 from gpusim.core.errors import UserError, own_code_errors, own_modules
 from gpusim.core.version import __version__
 from gpusim.core.warp_program import Buffer, Launch
-from gpusim.hardware.sm.block_scheduler import RoundRobinPlacement
+from gpusim.hardware.sm.block_placement import RoundRobinPlacement
 from gpusim.hardware.sm.occupancy import blocks_per_sm
 from gpusim.machine import Machine, Tenant
 from gpusim.machine.dimensions import dimensions

@@ -44,7 +44,7 @@ def content_key(model: LoadedModel, workload: Workload, options: RunOptions = DE
         "own code": own_code(model, workload),
     }
     sms = sm_counts(model, workload)
-    if sms != [model.config.sm.count]:
+    if sms != [model.config.sms]:
         plain["sms"] = sms
     return hashlib.sha256(encode(plain)).hexdigest()[:KEY_LENGTH]
 

@@ -210,7 +210,7 @@ class _Planner:
         try:
             model = self._load_model(point.model, point.variants, point.model_settings)
             outline, digest = self._load_outline(name, point.scale, point.seed, settings)
-            shares = tuple(number / model.config.sm.count for number in point.sms)
+            shares = tuple(number / model.config.sms for number in point.sms)
             choice = WorkloadChoice(
                 name, point.scale, point.seed, settings, shares, point.application, digest
             )

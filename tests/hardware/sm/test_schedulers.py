@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.core.errors import UserError
-from gpusim.hardware.sm.block_scheduler import RoundRobinPlacement
+from gpusim.hardware.sm.block_placement import RoundRobinPlacement
 from gpusim.hardware.sm.recorded_placement import RecordedSm
 from gpusim.hardware.sm.schedulers import GreedyThenOldest, LooseRoundRobin, Schedulable
 from gpusim.programs.kernel import Kernel

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.core.errors import OptionError
-from gpusim.hardware.sm.block_scheduler import RoundRobinPlacement
+from gpusim.hardware.sm.block_placement import RoundRobinPlacement
 from gpusim.hardware.sm.thrashing_aware import Halving, ThrashingAwarePlacement
 from tests.examples import examples
 from tests.hardware.sm.test_schedulers import Placed

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.hardware.sm.block_scheduler import RoundRobinPlacement
+from gpusim.hardware.sm.block_placement import RoundRobinPlacement
 from gpusim.studies.characterize import intensity
 from gpusim.studies.characterize.blocks import Geometry, distinct_per_group, run_block
 from gpusim.studies.characterize.intensity import (

@@ -233,7 +233,7 @@ class SkippingScheduler(BlockScheduler):
         home = rest.begun[one.next].home
         fits = self._rooms[home].fits(rest)
         if fits:
-            self._put(one, home)
+            self._put(one, one.next, home)
         return fits
 
     # -- without a clock -------------------------------------------------------------------------

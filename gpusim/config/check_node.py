@@ -1,0 +1,54 @@
+"""Checks of a node: amounts that cannot be, and what does not run on several GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpusim.config.node import NodeConfig
+from gpusim.config.schema import GpuConfig
+from gpusim.files.structure import Problem
+
+MOST_GPUS = 64
+
+
+def check_node(config: GpuConfig) -> Iterator[Problem]:
+    """What is wrong with the node of a machine."""
+    node = config.node
+    if node is None:
+        return
+    yield from _amounts(node)
+    yield from _refusals(config)
+
+
+def _amounts(node: NodeConfig) -> Iterator[Problem]:
+    if not 1 <= node.gpus <= MOST_GPUS:
+        yield Problem(("node", "gpus"), f"must be from 1 to {MOST_GPUS}")
+    if node.link.bandwidth < 1:
+        yield Problem(("node", "link", "bandwidth"), "must be 1 byte a second or more")
+    if node.link.overhead < 0:
+        yield Problem(("node", "link", "overhead"), "must be 0 or more")
+    if node.link.queue < 1:
+        yield Problem(("node", "link", "queue"), "must be 1 or more")
+
+
+def _refusals(config: GpuConfig) -> Iterator[Problem]:
+    """What does not run on a node yet; docs/node.md has this table with the reasons."""
+    key = ("node",)
+    if config.mig is not None:
+        yield Problem(key, 'GPUs of a node are not cut into instances yet: not with mig; "none"')
+    if config.paging is not None:
+        yield Problem(key, "pages of a node do not come from a host yet: not with paging")
+    if config.fbt is not None or config.l1.translation == "after-l2":
+        yield Problem(key, "a virtual L2 cache names no GPU's memory: not with fbt")
+    if config.walk.memory == "dram":
+        yield Problem(
+            key, 'reads of page tables cross links as cache lines: not with walk.memory = "dram"'
+        )
+    if config.walk.sent_by == "sms":
+        yield Problem(
+            key, 'reads of page tables leave at the walkers: not with walk.sent_by = "sms"'
+        )
+    if config.block_scheduler.policy == "recorded":
+        yield Problem(
+            ("block_scheduler",), "blocks were recorded on one GPU; on a node, use round-robin"
+        )

@@ -1,0 +1,302 @@
+"""Where a GPU of a node meets its links: requests leave, answers come, and both the other way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import ClassVar, Final
+
+from attrs import frozen
+from mypy_extensions import mypyc_attr
+
+from gpusim.core.component import Component
+from gpusim.core.engine import NEVER, EventLoop, NeverFull, Port, Sink
+from gpusim.core.interfaces import Inbound
+from gpusim.core.request import Kind, MemoryRequest
+from gpusim.core.states import State
+from gpusim.core.warp_program import SECTOR_BYTES, SECTOR_COUNTS, SECTORS
+from gpusim.hardware.node.link import NodeLink
+from gpusim.hardware.node.packet import Packet, RemoteAccess, Way
+from gpusim.hardware.node.traffic import PairTraffic
+
+_LOAD: Final = int(Kind.LOAD)
+_WALK: Final = int(Kind.WALK)
+_STORE: Final = int(Kind.STORE)
+_REDUCE: Final = int(Kind.REDUCE)
+_INTERCONNECT: Final = int(State.INTERCONNECT)
+
+
+@frozen(eq=False)
+class CrossbarPorts:
+    """The ports of a GPU's crossbar that belong to its links.
+
+    Attributes:
+        requests_out: where requests of its SMs to other GPUs come out.
+        requests_in: where those of other GPUs go in.
+        answers_out: where answers to other GPUs come out.
+        answers_in: where answers to its SMs go in.
+        first: the number of the first of `answers_out`, counted as SMs are.
+        line_shift: consecutive lines of ``1 << line_shift`` bytes take the ports in turn.
+    """
+
+    requests_out: Sequence[Inbound]
+    requests_in: Sequence[Sink]
+    answers_out: Sequence[Inbound]
+    answers_in: Sequence[Sink]
+    first: int
+    line_shift: int
+
+
+@frozen(eq=False)
+class GatewaySite:
+    """Where a gateway stands in a node.
+
+    Attributes:
+        env: the environment.
+        gpu: the GPU that it belongs to.
+        owner: the GPU in whose memory an address lies.
+        walk_read: where a read of a page-table entry goes in this GPU.
+        overhead: bytes of each packet beside its data.
+    """
+
+    env: EventLoop
+    gpu: int
+    owner: Callable[[int], int]
+    walk_read: Callable[[MemoryRequest], Sink]
+    overhead: int
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Gateway(Component):
+    """Takes requests to other GPUs out of the crossbar and puts them on links, and so on.
+
+    A request of another GPU goes into the crossbar as a `RemoteAccess`, whose answer comes out on
+    a link of the crossbar that is the gateway's.  Packets that pass this GPU on their way go from
+    link to link.  Requests wait in the crossbar while the link that they take is full.  Page-table
+    reads of walkers come and go beside the crossbar.
+
+    Args:
+        site: where it stands.
+        ports: of the crossbar.
+
+    Attributes:
+        arrivals: packets that come out of links to this GPU.
+        walks: where walkers send reads of entries in other GPUs' memories.
+        walk_answers: answers to such reads of other GPUs.
+    """
+
+    path = "node/gateway"
+    states: ClassVar[tuple[str, ...]] = ("link", "remote")
+    state_family: ClassVar[str] = "memory"
+
+    def __init__(self, site: GatewaySite, ports: CrossbarPorts) -> None:
+        self.env = site.env
+        self.name = f"gateway[{site.gpu}]"
+        self.instance = site.gpu
+        self.arrivals: Port[Packet] = Port(site.env, f"{self.name}.arrivals")
+        self.walks: Port[MemoryRequest] = Port(site.env, f"{self.name}.walks")
+        self.walk_answers: Port[Packet] = Port(site.env, f"{self.name}.walk_answers")
+        self._gpu = site.gpu
+        self._owner = site.owner
+        self._walk_read = site.walk_read
+        self._overhead = site.overhead
+        self._ports = ports
+        self._links: Sequence[NodeLink] = ()
+        self._ways: list[Way] = []
+        self._pairs: Sequence[PairTraffic] = ()
+        self._to_banks: list[list[RemoteAccess]] = [[] for _ in ports.requests_in]
+        self._to_sms: list[list[MemoryRequest]] = [[] for _ in ports.answers_in]
+        self._outstanding = 0
+        self.process = site.env.start(self._run())
+        for port in (self.arrivals, self.walks, self.walk_answers):
+            port.connect(self.process)
+        for way in (*ports.requests_out, *ports.answers_out):
+            way.connect(self.process)
+
+    def connect(
+        self,
+        links: Sequence[NodeLink],
+        routes: Sequence[Sequence[int]],
+        pairs: Sequence[PairTraffic],
+    ) -> None:
+        """Name all links of the node, and by GPU the way to it and where its traffic is counted."""
+        self._links = links
+        self._ways = [Way(self._gpu, gpu, tuple(route)) for gpu, route in enumerate(routes)]
+        self._pairs = pairs
+
+    def _run(self) -> Generator[int | None, None, None]:
+        arrivals, ports = self.arrivals, self._ports
+        requests, answers = ports.requests_out, ports.answers_out
+        walks, walk_answers = self.walks, self.walk_answers
+        while True:
+            now = self.env._now
+            while arrivals.ready <= now and (packet := arrivals.take()) is not None:
+                self._arrived(packet)
+            self._send_waiting()
+            while walks.ready <= now and (read := walks.take()) is not None:
+                self._send(read, self._ways[self._owner(read.address)])
+            while walk_answers.ready <= now and (answer := walk_answers.take()) is not None:
+                self._links[answer.route[0]].send(answer)
+            upcoming = min(arrivals.ready, walks.ready, walk_answers.ready)
+            for link in answers:
+                while link.ready <= now:
+                    self._answer(link.take())
+                if link.ready < upcoming:
+                    upcoming = link.ready
+            for link in requests:
+                cycle = self._leave(link)
+                if cycle < upcoming:
+                    upcoming = cycle
+            yield None if upcoming == NEVER else upcoming - now
+
+    # -- what leaves -----------------------------------------------------------------------------
+
+    def _leave(self, link: Inbound) -> int:
+        """Put the requests that have come out on their links; returns when to go on."""
+        now = self.env._now
+        while link.ready <= now:
+            request = link.head()
+            way = self._ways[self._owner(request.address)]
+            first = self._links[way.route[0]]
+            if first.full():
+                return first.room_at()
+            link.take()
+            request.trail.append(self.state_numbers[0])
+            request.trail.append(now)
+            self._send(request, way)
+        return link.ready
+
+    def _send(self, request: MemoryRequest, way: Way) -> None:
+        size = self._overhead + _request_data(request)
+        self._pairs[way.target].sent(request, size)
+        self._outstanding += 1
+        packet = Packet(request, way, size, self.env._now, answer=False)
+        self._links[way.route[0]].send(packet)
+
+    def _answer(self, access: MemoryRequest) -> None:
+        """The answer to a request of another GPU has come out of the crossbar."""
+        assert isinstance(access, RemoteAccess)
+        original = access.original
+        original.trail.append(self.state_numbers[0])
+        original.trail.append(self.env._now)
+        packet = self.back(original, access.source, access.sent_at)
+        self._links[packet.route[0]].send(packet)
+
+    def back(self, request: MemoryRequest, source: int, sent_at: int) -> Packet:
+        """The answer to a request of another GPU."""
+        size = self._overhead + _answer_data(request)
+        return Packet(request, self._ways[source], size, sent_at, answer=True)
+
+    # -- what comes ------------------------------------------------------------------------------
+
+    def _arrived(self, packet: Packet) -> None:
+        """A packet has come over a link: it is for this GPU, or passes."""
+        self._links[packet.route[packet.hop]].left(packet)
+        if packet.target != self._gpu:
+            self._links[packet.route[packet.hop]].send(packet)
+            return
+        request, now, ports = packet.request, self.env._now, self._ports
+        if packet.answer:
+            self._outstanding -= 1
+            self._pairs[packet.source].came(request, packet.size, now - packet.sent_at)
+            if request.kind == _WALK:
+                request.answer()
+                return
+            request.trail.append(_INTERCONNECT)
+            request.trail.append(now)
+            self._to_sms[(request.address >> ports.line_shift) % len(self._to_sms)].append(request)
+            return
+        if request.kind == _WALK:
+            request.path.append(WalkReturn(self, packet))
+            self._walk_read(request).send(request)
+            return
+        request.trail.append(self.state_numbers[1])
+        request.trail.append(now)
+        place = (request.address >> ports.line_shift) % len(self._to_banks)
+        self._to_banks[place].append(RemoteAccess(packet, ports.first + place, now))
+
+    def _send_waiting(self) -> None:
+        """Put what has come into the crossbar, as far as there is room."""
+        ports, wake = self._ports, self.process.wake
+        for place, accesses in enumerate(self._to_banks):
+            if accesses:
+                entrance = ports.requests_in[place]
+                while accesses and not entrance.full:
+                    entrance.send(accesses.pop(0))
+                if accesses:
+                    entrance.when_free(wake)
+        for place, answers in enumerate(self._to_sms):
+            if answers:
+                entrance = ports.answers_in[place]
+                while answers and not entrance.full:
+                    entrance.send(answers.pop(0))
+                if answers:
+                    entrance.when_free(wake)
+
+    # -- reports ---------------------------------------------------------------------------------
+
+    def in_flight(self) -> int:
+        return self._outstanding + sum(map(len, self._to_banks)) + sum(map(len, self._to_sms))
+
+    def waiting(self) -> Iterator[str]:
+        if self._outstanding:
+            yield f"{self.name}: {self._outstanding} requests wait for other GPUs"
+        if coming := sum(map(len, self._to_banks)) + sum(map(len, self._to_sms)):
+            yield f"{self.name}: {coming} packets wait for room in the crossbar"
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class WalkReturn(NeverFull):
+    """Where a read of a page-table entry is answered that came from another GPU."""
+
+    def __init__(self, gateway: Gateway, packet: Packet) -> None:
+        self.name = gateway.name
+        self._gateway = gateway
+        self._source = packet.source
+        self._sent_at = packet.sent_at
+
+    def send(self, item: MemoryRequest, extra_cycles: int = 0) -> None:
+        """Send the answer back, when the L2 cache or DRAM has it."""
+        gateway = self._gateway
+        gateway.walk_answers.send(gateway.back(item, self._source, self._sent_at), extra_cycles)
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Switch(Component):
+    """A switch between all GPUs: what comes over one link goes on over another."""
+
+    path = "node/switch"
+    name = "switch"
+
+    def __init__(self, env: EventLoop) -> None:
+        self.env = env
+        self.arrivals: Port[Packet] = Port(env, "switch.arrivals")
+        self._links: Sequence[NodeLink] = ()
+        self.process = env.start(self._run())
+        self.arrivals.connect(self.process)
+
+    def connect(self, links: Sequence[NodeLink]) -> None:
+        """Name all links of the node."""
+        self._links = links
+
+    def _run(self) -> Generator[int | None, None, None]:
+        while True:
+            while (packet := self.arrivals.take()) is not None:
+                self._links[packet.route[packet.hop]].left(packet)
+                self._links[packet.route[packet.hop]].send(packet)
+            yield self.arrivals.pause()
+
+
+def _request_data(request: MemoryRequest) -> int:
+    """Bytes of data that go with a request."""
+    kind = request.kind
+    if kind == _LOAD or kind == _WALK:
+        return 0
+    return SECTOR_BYTES * SECTOR_COUNTS[request.sectors & SECTORS]
+
+
+def _answer_data(request: MemoryRequest) -> int:
+    """Bytes of data that go with an answer."""
+    kind = request.kind
+    if kind == _STORE or kind == _REDUCE:
+        return 0
+    return SECTOR_BYTES * SECTOR_COUNTS[request.sectors & SECTORS]

@@ -1,0 +1,136 @@
+"""Page tables of a node: one that knows all pages, and what each GPU knows of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from attrs import frozen
+
+from gpusim.core.mapping import ASID_SHIFT, Mapping
+from gpusim.core.warp_program import Buffer
+from gpusim.hardware.walk.frames import Frames
+from gpusim.hardware.walk.memory import TABLE_BYTES, Memory
+from gpusim.hardware.walk.page_table import PagePath, PageTable
+
+Place = Callable[[int, int, int], int]
+"""The GPU in whose memory a page will lie: ``place(asid, vpn, gpu that asks)``."""
+
+
+@frozen(eq=False)
+class NodeMemories:
+    """The memories of the GPUs of a node, and in which of them pages lie.
+
+    Attributes:
+        by_gpu: memories by GPU and address space.
+        size: bytes of a GPU's memory; that of GPU *k* begins at address ``k * size``.
+        place: where pages will lie.
+        by_touch: whether that depends on who asks first, so that no page can be placed before.
+        tables: whether the one table of the node lies there, in parts; else it lies with the host.
+    """
+
+    by_gpu: Sequence[Sequence[Memory]]
+    size: int
+    place: Place
+    by_touch: bool
+    tables: bool
+
+
+class NodeTable(PageTable):
+    """All pages of a node, whose frames lie in the memories of several GPUs.
+
+    Args:
+        page_bytes, levels, table_entries: see `PageTable`.
+        memories: where pages lie.
+
+    Attributes:
+        by_gpu, size: see `NodeMemories`.
+        depth, table_entries: `levels`, and entries of a table.
+        asking: the GPU that asks for a page now.
+    """
+
+    def __init__(
+        self, page_bytes: int, levels: int, table_entries: int, memories: NodeMemories
+    ) -> None:
+        super().__init__(page_bytes, levels, memories.by_gpu[0], table_entries)
+        self.by_gpu = memories.by_gpu
+        self.size = memories.size
+        self.depth = levels
+        self.table_entries = table_entries
+        self.asking = 0
+        self._where = memories
+        self._host_tables = 0
+
+    def begin(self, asid: int, arrays: Sequence[Buffer]) -> None:
+        for memories in self.by_gpu[1:]:
+            memories[asid].allocator.begin(asid, arrays)
+        on_demand, self.on_demand = self.on_demand, self.on_demand or self._where.by_touch
+        super().begin(asid, arrays)
+        self.on_demand = on_demand
+
+    def gpu_of(self, pfn: int) -> int:
+        """The GPU in whose memory a frame lies."""
+        return (pfn << self.page_shift) // self.size
+
+    def _new_frames(self, asid: int, vpn: int) -> Frames:
+        gpu = self._where.place(asid, vpn, self.asking)
+        frames = self.by_gpu[gpu][asid].new_frames(asid, vpn)
+        self._given[frames.pfn] = frames.pages
+        return frames
+
+    def _memory_of(self, asid: int, pfn: int) -> Memory:
+        return self.by_gpu[self.gpu_of(pfn)][asid]
+
+    def _new_table(self, asid: int) -> int:
+        if self._where.tables:
+            return self.by_gpu[self.asking][asid].new_table()
+        self._host_tables += TABLE_BYTES
+        return len(self.by_gpu) * self.size + self._host_tables - TABLE_BYTES
+
+
+class SharedTable(PageTable):
+    """The one table of a node, as the walkers of a GPU walk it.
+
+    Args:
+        node: the table.
+        gpu: the GPU.
+    """
+
+    def __init__(self, node: NodeTable, gpu: int) -> None:
+        super().__init__(1 << node.page_shift, node.depth, node.by_gpu[gpu], node.table_entries)
+        self._node = node
+        self._gpu = gpu
+
+    def walk(self, asid: int, vpn: int) -> PagePath:
+        self._node.asking = self._gpu
+        return self._node.walk(asid, vpn)
+
+    def look(self, asid: int, vpn: int) -> PagePath:
+        return self.walk(asid, vpn)
+
+    def find(self, tag: int) -> Mapping | None:
+        return self._node.find(tag)
+
+    def knows(self, tag: int) -> bool:
+        return self._node.knows(tag)
+
+
+class GpuTable(SharedTable):
+    """The table of one GPU, in its own memory: the pages that it has asked for.
+
+    A page that it does not know is entered when a walk asks for it.
+    """
+
+    def walk(self, asid: int, vpn: int) -> PagePath:
+        path = self._paths.get(asid << ASID_SHIFT | vpn)
+        return path or self._put(super().walk(asid, vpn).mapping)
+
+    def shoot_down(self, tag: int | None) -> None:
+        """Forget a page (None: all)."""
+        if tag is None:
+            self._paths.clear()
+            return
+        path = self._paths.get(tag)
+        if path is not None:
+            mapping = path.mapping
+            for page in range(mapping.tag, mapping.tag + mapping.pages):
+                del self._paths[page]

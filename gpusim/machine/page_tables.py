@@ -1,0 +1,103 @@
+"""Builds the page tables of a machine, and the memories in which pages and tables lie."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import frozen
+
+from gpusim.config.node import NodeConfig
+from gpusim.config.schema import GpuConfig
+from gpusim.core.registry import Slot, make_policy
+from gpusim.hardware.node import PagePlacement
+from gpusim.hardware.walk import (
+    FrameAllocator,
+    GpuTable,
+    Memory,
+    NodeMemories,
+    NodeTable,
+    PageTable,
+    SharedTable,
+)
+from gpusim.machine.domains import Domain, Part
+
+_TABLE_SHARE, _ROOM = 64, 4
+"""Page tables get a 64th of physical memory, or, if they are sparse, 4 times what tables take that
+map all of it."""
+
+
+@frozen(eq=False)
+class PageTables:
+    """The page tables of a machine.
+
+    Attributes:
+        table: of all address spaces; it knows every page.
+        walked: by domain, what its walkers walk: that table, or what a GPU of a node knows of it.
+        frames: the frame allocator of each memory.
+        placement: in the memory of which GPU of a node pages lie; None: there is one GPU.
+    """
+
+    table: PageTable
+    walked: Sequence[PageTable]
+    frames: Sequence[FrameAllocator]
+    placement: PagePlacement | None = None
+
+    @property
+    def holders(self) -> list[GpuTable]:
+        """Tables of GPUs, which have to forget pages that change."""
+        return [table for table in self.walked if isinstance(table, GpuTable)]
+
+
+def build_page_tables(
+    config: GpuConfig, domains: Sequence[Domain], apps: int, seed: int
+) -> PageTables:
+    """The page tables of a machine of some domains, in which `apps` applications run."""
+    if config.node is not None:
+        return _of_node(config, config.node, domains, apps, seed)
+    memories: dict[int, Memory] = {}
+    for domain in domains:
+        memories.update(_memories(config, domain, seed))
+    in_order = [memories[asid] for asid in range(apps)]
+    memory = config.memory
+    table = PageTable(memory.page, memory.levels, in_order, memory.table_entries)
+    return PageTables(table, [table for _ in domains], _allocators(in_order))
+
+
+def _of_node(
+    config: GpuConfig, node: NodeConfig, domains: Sequence[Domain], apps: int, seed: int
+) -> PageTables:
+    memory = config.memory
+    memories = []
+    for domain in domains:
+        own = _memories(config, domain, seed)
+        memories.append([own[asid] for asid in range(apps)])
+    placement: PagePlacement = make_policy(
+        Slot.PAGE_PLACEMENT, node.placement, node.gpus, memory.page
+    )
+    shared = node.page_tables == "shared"
+    where = NodeMemories(memories, memory.size, placement.place, placement.by_touch, shared)
+    table = NodeTable(memory.page, memory.levels, memory.table_entries, where)
+    kind = SharedTable if shared else GpuTable
+    walked = [kind(table, gpu) for gpu in range(node.gpus)]
+    return PageTables(
+        table, walked, _allocators([one for own in memories for one in own]), placement
+    )
+
+
+def _memories(config: GpuConfig, domain: Domain, seed: int) -> dict[int, Memory]:
+    """By application, the memory of a domain in which its pages lie."""
+    memories: dict[int, Memory] = {}
+    for part in domain.parts:
+        memories.update(dict.fromkeys(part.apps, _memory(config, part, seed)))
+    return memories
+
+
+def _memory(config: GpuConfig, part: Part, seed: int) -> Memory:
+    page = config.memory.page
+    usable = part.size - part.size // min(_TABLE_SHARE, config.memory.table_entries // _ROOM)
+    frames: FrameAllocator = make_policy(Slot.FRAMES, config.memory.frames, usable // page, seed)
+    return Memory(page, part.size, frames, part.base)
+
+
+def _allocators(memories: Sequence[Memory]) -> list[FrameAllocator]:
+    return list(dict.fromkeys(memory.allocator for memory in memories))

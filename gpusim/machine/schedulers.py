@@ -1,0 +1,66 @@
+"""Builds the thread-block scheduler of an application."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import frozen
+
+from gpusim.config.schema import GpuConfig
+from gpusim.core.engine import Environment
+from gpusim.core.errors import UserError
+from gpusim.core.registry import Slot, make_policy
+from gpusim.core.signals import SignalBoard
+from gpusim.hardware.sm.block_placement import BlockPlacement
+from gpusim.hardware.sm.block_scheduler import ApplicationSite, BlockScheduler
+from gpusim.hardware.sm.block_shares import BlockShares
+from gpusim.hardware.sm.node_scheduler import GpuSeats, NodeScheduler
+from gpusim.machine.domains import Domain
+from gpusim.machine.tenants import Tenant
+
+
+@frozen(eq=False)
+class SchedulerSite:
+    """The machine around block schedulers.
+
+    Attributes:
+        env, config: of the machine.
+        kind: the class of schedulers where there is one GPU.
+        domains: which SMs lie where.
+        board: the signals of the machine.
+    """
+
+    env: Environment
+    config: GpuConfig
+    kind: type[BlockScheduler]
+    domains: Sequence[Domain]
+    board: SignalBoard
+
+    def make(self, site: ApplicationSite, tenant: Tenant) -> BlockScheduler:
+        """What places the blocks of an application; on a node each of its GPUs has a policy.
+
+        Raises:
+            UserError: blocks of a node would run without a clock.
+        """
+        node = self.config.node
+        if node is None:
+            return self.kind(self.env, self.config, site, self._placement(tenant.sms))
+        if self.kind is not BlockScheduler:
+            raise UserError(
+                "nothing is skipped on a node yet: not with --skip, --sample, --from or checkpoints"
+            )
+        gpus = []
+        for domain in self.domains:
+            places = [place for place, sm in enumerate(tenant.sms) if sm in domain.sms]
+            if places:
+                placement = self._placement([tenant.sms[place] for place in places])
+                gpus.append(GpuSeats(places[0], len(places), placement))
+        shares: BlockShares = make_policy(Slot.BLOCK_SHARES, node.blocks)
+        shares.attach(self.board.at(tenant.sms))
+        return NodeScheduler(self.env, self.config, site, gpus, shares)
+
+    def _placement(self, sms: Sequence[int]) -> BlockPlacement:
+        """Which of some SMs a block goes to."""
+        placement: BlockPlacement = make_policy(Slot.BLOCK_SCHEDULER, self.config.block_scheduler)
+        placement.attach(self.board.at(sms))
+        return placement
