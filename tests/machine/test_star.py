@@ -105,7 +105,7 @@ def test_whether_the_port_is_held(hold_port: bool, waited: int) -> None:
     run = Run(machine(hold_port=hold_port), script)
     # A cycle of L1 TLB port apart they reach the L2 TLB a cycle apart, and A waits for B or not.
     assert run.count("tlb/L2", "queue_cycles") == waited
-    assert run.machine.tlbs["L2"][0].array.star.sequential_shares == 1
+    assert run.machine.tlbs["L2"][0].array.star.stride_shares == 1
 
 
 def test_ways_compared_in_two_groups() -> None:

@@ -87,6 +87,9 @@ class StarArray(TlbArray):
             §VI-B).
         layouts: layouts of a shared entry: always ``"sequential"``, always ``"stride"``, or with
             ``"both"`` the sequential one if the pages of the entry have no gaps (STAR Fig. 12).
+        single: layout of an entry with a single page, where `layouts` is ``"both"``: ``"stride"``,
+            as one page has no consecutive one and all other slots are empty [our choice: §V-B
+            says "empty slots among these sub-entries"]; or ``"sequential"``, as it has no gap.
         stride: distance in the stride layout, in sub-entries: a power of two (STAR Fig. 16).
         relocate: when pages move to where a shared entry would keep them: ``"eager"``: when it
             becomes shared [our choice: the lookup of Algorithm 1 finds them there only]; or
@@ -105,12 +108,14 @@ class StarArray(TlbArray):
         *,
         bases: int = 2,
         layouts: str = "both",
+        single: str = "stride",
         stride: int = 1,
         relocate: str = "eager",
         compare_cycles: int = 10,
         hold_port: bool = False,
     ) -> None:
         one_of(("both", "sequential", "stride"), layouts=layouts)
+        one_of(("stride", "sequential"), single=single)
         one_of(("eager", "lazy"), relocate=relocate)
         at_least(0, compare_cycles=compare_cycles)
         _check_sharing(config, bases, stride, relocate)
@@ -122,6 +127,7 @@ class StarArray(TlbArray):
         self._process_shift = ASID_SHIFT - self._shift
         self._bases = bases
         self._kinds = layouts
+        self._single_is_sequential = single == "sequential"
         self._lazy = relocate == "lazy"
         self._entry = LazyEntry if self._lazy else SharedEntry
         self._make_layouts(config.sub_entries, bits_for(stride))
@@ -290,6 +296,8 @@ class StarArray(TlbArray):
         if self._kinds != "both":
             return self._kinds == "sequential"
         pages = entry.bases[0].pages
+        if len(pages) == 1:
+            return self._single_is_sequential
         return max(pages) - min(pages) < len(pages)
 
     def _favour(self, one: _Set, base: Base) -> None:

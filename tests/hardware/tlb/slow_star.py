@@ -48,6 +48,7 @@ class SlowStar:
         *,
         bases: int = 2,
         layouts: str = "both",
+        single: str = "stride",
         stride: int = 1,
         relocate: str = "eager",
     ) -> None:
@@ -56,6 +57,7 @@ class SlowStar:
         self.bits = {1: 0, 2: 1, 4: 2, 8: 3, 16: 4}[sub_entries]
         self.most = bases
         self.layouts = layouts
+        self.single = single
         self.skip = {1: 0, 2: 1, 4: 2, 8: 3}[stride]
         self.lazy = relocate == "lazy"
         self.sets: list[list[Entry]] = [[] for _ in range(sets)]
@@ -212,9 +214,10 @@ class SlowStar:
         kind = entry.layout[1:]
         if entry.layout == "000":
             occupied = "".join("x" if sub else " " for sub in entry.subs).strip()
-            kind = {"sequential": SEQUENTIAL, "stride": STRIDE}.get(self.layouts) or (
-                STRIDE if " " in occupied else SEQUENTIAL
-            )
+            kinds = {"sequential": SEQUENTIAL, "stride": STRIDE}
+            own = STRIDE if " " in occupied else SEQUENTIAL
+            own = kinds[self.single] if occupied == "x" else own
+            kind = kinds.get(self.layouts) or own
             self.change(entry, "0" + kind)
         elif len(entry.bases) == 2:
             self.counts["promotions"] += 1

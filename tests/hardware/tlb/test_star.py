@@ -30,6 +30,7 @@ def shapes(
     options: dict[str, Any] = {
         "bases": most,
         "layouts": draw(st.sampled_from(["both", "sequential", "stride"])),
+        "single": draw(st.sampled_from(["stride", "sequential"])),
         "stride": draw(st.sampled_from(strides)),
         "relocate": relocate,
     }
@@ -227,13 +228,26 @@ def test_a_partner_of_the_same_process_comes_first() -> None:
 
 @pytest.mark.parametrize(
     ("pages", "position"),
-    [([0, 1, 2], 3), ([5], 3), ([6, 7, 8, 9], 3), ([0, 2], 0), ([1, 2, 4], 0)],
+    [([0, 1, 2], 3), ([5], 0), ([6, 7, 8, 9], 3), ([0, 2], 0), ([1, 2, 4], 0)],
 )
 def test_pages_without_gaps_are_laid_out_sequentially(pages: list[int], position: int) -> None:
     array = full_set(16, pages)
     insert(array, C, [0])
     assert layouts(array)[-1] == (2, position)
     assert array.star.sequential_shares == (position == 3)
+
+
+def test_one_page_is_no_consecutive_pattern() -> None:
+    """STAR §V-B: empty slots among the sub-entries are a stride; so are all beside one page."""
+    for page in range(16):
+        array = full_set(16, [page])
+        insert(array, C, [0, 1, 2, 3])
+        assert layouts(array)[-1] == (2, 0)
+        assert there(array, B) == [page]
+        assert there(array, C) == [1, 3], "0 and 2 were replaced by their aliases"
+    array = full_set(16, [5], single="sequential")
+    insert(array, C, [0, 1, 2, 3])
+    assert (layouts(array)[-1], there(array, C)) == ((2, 3), [0, 1, 2, 3])
 
 
 @pytest.mark.parametrize(("layout", "position"), [("sequential", 3), ("stride", 0)])
@@ -440,6 +454,7 @@ def test_four_pages_are_aliases_in_a_quarter() -> None:
     [
         ({"bases": 3}, "bases"),
         ({"layouts": "strides"}, "layouts"),
+        ({"single": "both"}, "single"),
         ({"stride": 3}, "stride"),
         ({"stride": 16}, "stride"),
         ({"stride": 0}, "stride"),
