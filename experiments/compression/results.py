@@ -18,6 +18,7 @@ from gpusim.studies.reproduce import (
     programs_of,
 )
 
+from . import rebasing
 from .common import IRREGULAR, L2_RATE, PROGRAMS, REGULAR, sweep
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 VARIANTS = ("baseline", "compression")
 GAIN = "gain in %"
+WITH_R = "gain, R = "
 APART = ", merged left out"
 """In the names of columns: hit rates of the lookups that merged with no walk under way."""
 
@@ -48,7 +50,8 @@ def rates_and_gain(material: Material) -> pd.DataFrame:
     apart = {
         name + APART: material.read(rate_apart, PROGRAMS, {"variant": name}) for name in VARIANTS
     }
-    return rates.join(pd.DataFrame(apart)).assign(**{GAIN: gain(cycles, "compression")})
+    found = rates.join(pd.DataFrame(apart)).assign(**{GAIN: gain(cycles, "compression")})
+    return found.join(rebasing.gains_of(material).add_prefix(WITH_R))
 
 
 def speedup(table: pd.DataFrame) -> pd.DataFrame:
@@ -56,12 +59,18 @@ def speedup(table: pd.DataFrame) -> pd.DataFrame:
     return (table[[GAIN]] / 100 + 1).set_axis(["compression"], axis=1).assign(baseline=1.0)
 
 
+def interval(gains: pd.Series) -> str:
+    """The ends of a gain over the R that were tried."""
+    return f"{gains.min():.3g} to {gains.max():.3g} over R"
+
+
 @figure(
     id="comp.abs",
     title="Hit rates and speedup with compression",
     about="An L2 TLB of which half of the ways are compressed, beside a plain one of as many "
-    "ways. A lookup that merges with a walk under way is a miss, or left out.",
-    sweeps=(sweep(variants=VARIANTS),),
+    "ways. A lookup that merges with a walk under way is a miss, or left out. Last columns: gains "
+    "by R, insertions that do not match before a set gives up its base.",
+    sweeps=(sweep(variants=VARIANTS), *rebasing.SWEEPS),
     table=rates_and_gain,
     draw=panels(
         Bars("L2 TLB hit rate", lambda table: table[list(VARIANTS)]),
@@ -69,13 +78,19 @@ def speedup(table: pd.DataFrame) -> pd.DataFrame:
     ),
 )
 def gains(table: pd.DataFrame) -> dict[str, Measured]:
-    """Arithmetic means over the programs."""
+    """Arithmetic means over the programs, each with its interval over R."""
     gains = table[GAIN]
+    by_r = table.filter(like=WITH_R)
+    means, largest = by_r.mean(), by_r.max()
     return {
-        "comp.abs.avg_gain": number(gains.mean()),
-        "comp.abs.irregular_gain": number(gains[IRREGULAR].mean()),
-        "comp.abs.max_gain": number(gains.max(), text=str(gains.idxmax())),
-        "comp.derived.regular_gain": number(gains[REGULAR].mean()),
+        "comp.abs.avg_gain": number(gains.mean(), text=interval(means)),
+        "comp.abs.irregular_gain": number(
+            gains[IRREGULAR].mean(), text=interval(by_r.loc[IRREGULAR].mean())
+        ),
+        "comp.abs.max_gain": number(gains.max(), text=f"{gains.idxmax()}; {interval(largest)}"),
+        "comp.derived.regular_gain": number(
+            gains[REGULAR].mean(), text=interval(by_r.loc[REGULAR].mean())
+        ),
         "comp.abs.hit_rate_up": mean_points(table, "compression", "baseline", least=5),
     }
 

@@ -1,4 +1,4 @@
-"""How COMP's hit rates move with the rebase constant and with the allocation of frames."""
+"""How COMP's hit rates move with the allocation of frames."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING
 
-from gpusim.studies.reproduce import Figure, Lines, Measured, figure, mean_points, numbers
+from gpusim.studies.reproduce import Measured, figure, mean_points, numbers
 from gpusim.views.plots import bar_groups, new_figure
 
 from .common import L2_RATE, PROGRAMS, sweep
@@ -24,39 +24,6 @@ STUDIED = {name: PROGRAMS[name] for name in SHORT}
 
 study = partial(sweep, workloads=STUDIED.values())
 """These programs on the baseline, or on other designs, with some settings."""
-
-REBASE, RESTORED = "tlb.L2.sets.rebase", "tlb.L2.sets.restore"
-CONSTANTS = (4, 16, 64)
-
-BY_CONSTANT: dict[str, Design] = {
-    "baseline": {"variant": "baseline"},
-    **{f"R = {value}": {"variant": "compression", REBASE: value} for value in CONSTANTS},
-    "R = 16, restored": {"variant": "compression", RESTORED: True},
-}
-
-
-def over_constants(table: pd.DataFrame) -> pd.DataFrame:
-    """A line a program."""
-    lines = table[[f"R = {value}" for value in CONSTANTS]].T
-    lines.index = list(CONSTANTS)
-    return lines
-
-
-REBASE_CONSTANT = Figure(
-    id="comp.design.rebase",
-    title="Sensitivity: the rebase constant",
-    about="After R insertions that do not fit a set's base, the set takes a new one. L2 TLB hit "
-    "rates of eight of the irregular programs. *Restored*: each insertion that fits starts "
-    "the count anew.",
-    sweeps=(
-        study(),
-        study(variants=["compression"], set={REBASE: CONSTANTS}),
-        study(variants=["compression"], set={RESTORED: [True]}),
-    ),
-    table=numbers(L2_RATE, STUDIED, BY_CONSTANT),
-    draw=Lines("rebase constant R", "L2 TLB hit rate", over_constants, height=2.8),
-    after="comp.design.points",
-)
 
 KEY = "memory.frames"
 FRAMES = ("first-touch", "scattered")

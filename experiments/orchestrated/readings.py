@@ -34,10 +34,10 @@ OF_RULES = {
 
 SEARCH = ("tlb.L1.array.hold_port", "tlb.L1.array.parallel_compare", "tlb.L1.array.merged_fill")
 OF_SEARCH = {
+    "time only": ("false", "false", "each"),
     "port held": ("true", "false", "each"),
-    "pipelined": ("false", "false", "each"),
-    "all at once": ("true", "true", "each"),
-    "first fills": ("true", "false", "first"),
+    "all at once": ("false", "true", "each"),
+    "first fills": ("false", "false", "first"),
 }
 
 
@@ -87,10 +87,11 @@ SEARCHING = Figure(
     id="orch.secIV.search",
     title="§IV-B: readings of the search and of fills",
     about="A block that owns several sets has to search them, which takes as many times as long. "
-    "In `partitioning-sharing` the *port* is *held* until the search ends; *pipelined* counts its "
-    "latency only; *all at once* has the comparators that the paper does without. A translation "
-    "that several blocks wait for is filled into the sets of each of them, or only into those of "
-    "the *first*. Where blocks own one set each, as with 16 blocks an SM, searches are the same.",
+    "In `partitioning-sharing` it takes *time only*, as the text has it; or the *port* is *held* "
+    "until the search ends; *all at once* has the comparators that the paper does without. A "
+    "translation that several blocks wait for is filled into the sets of each of them, or only "
+    "into those of the *first*. Where blocks own one set each, as with 16 blocks an SM, searches "
+    "are the same.",
     sweeps=sweeps_of(SEARCH, OF_SEARCH),
     table=times_and_rates(SEARCH, OF_SEARCH),
     draw=TIMES,

@@ -124,9 +124,24 @@ def _fbt_parts(config: GpuConfig, sizes: Dimensions) -> Iterator[Part]:
         return
     tables = 1 if config.mig is None else config.mig.slices
     yield from _parts("fbt", tables, make_table(config.fbt, config).storage(sizes))
+    yield from _names_of_lines(config, sizes)
     yield from _leading_names("l1", config.sm.count, config.l1, config.fbt, sizes)
     for name, side in config.side_caches.items():
         yield from _leading_names(name, _instances(config, side), side, config.fbt, sizes)
+
+
+def _names_of_lines(config: GpuConfig, sizes: Dimensions) -> Iterator[Part]:
+    """What lines of virtual caches have beyond those of physical ones (VC §4.3).
+
+    A tag names a page instead of a frame, and permissions to read and to write come with it.
+    """
+    fields = {"wider tag": max(sizes.page_bits - sizes.frame_bits, 0), "permissions": 2}
+    l1, l2 = config.l1, config.l2
+    for where, caches, lines in (
+        ("l1", config.sm.count, l1.size // l1.line),
+        ("l2", l2.banks, l2.size // l2.line // l2.banks),
+    ):
+        yield Part(where, caches, Storage("virtual tags and permissions", lines, fields))
 
 
 def _leading_names(

@@ -149,6 +149,13 @@ def test_mask_is_its_parts():
         assert set(plain("tiny", small)) < set(plain("tiny", large)) | set(plain("tiny"))
 
 
+@pytest.mark.parametrize(("recipe", "level"), [("compression", "L2"), ("compression-l1", "L1")])
+def test_compression_is_exclusive(recipe, level):
+    """COMP: an insertion in one partition evicts from the same partition only."""
+    for model in ("kepler-uvm", "maxwell-mask"):
+        assert load_model(model, [recipe]).config.tlb[level].sets.options["overflow"] is False
+
+
 def test_a_mechanism_of_each_paper_on_one_machine():
     stack = load_model("a100-mig", ["star+mask-tokens+golden-silver-normal"])
     assert stack.variants == ("star", "mask-tokens", "golden-silver-normal")

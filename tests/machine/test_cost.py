@@ -208,6 +208,21 @@ def test_sub_entries_promoted_to_entries_need_a_page_number_each():
     assert shown == {"tlb.L3: entries": 1024 * (16 * 25 - (2 + 21)) / 8}
 
 
+def test_lines_of_virtual_caches_have_wider_tags_and_permissions():
+    """VC §4.3: about 1 % of the caches, lines, tags and all; the width of a frame decides."""
+    model = load_model("apu-hsa", ["vc"])
+    lines = [p for p in storage(model) if p.storage and "virtual tags" in p.storage.name]
+    assert [part.where for part in lines] == ["l1", "l2"]
+    assert {part.storage.entry_bits for part in lines} == {36 - 20 + 2}
+    l1, l2 = model.config.l1, model.config.l2
+    assert sum(part.instances * part.storage.count for part in lines) == (
+        model.config.sm.count * l1.size // l1.line + l2.size // l2.line
+    )
+    share = sum(part.bits for part in lines) / (8 * (model.config.sm.count * l1.size + l2.size))
+    assert 0.01 < share < 0.02
+    assert not [p for p in storage(load_model("apu-hsa")) if p.storage and p.where == "l2"]
+
+
 def test_the_forward_backward_table_of_vc_has_270_kilobytes():
     found = storage(load_model("apu-hsa", ["vc"]))
     by_name = {part.storage.name: part for part in found if part.storage}

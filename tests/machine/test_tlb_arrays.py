@@ -16,6 +16,7 @@ from gpusim.core.signals import Signals
 from gpusim.files.units import cycles, parse_duration
 from gpusim.hardware.tlb import SetAssociativeArray
 from gpusim.machine import Tenant
+from gpusim.machine.load import load_model
 from tests.machine.bench import SMALL, Run, Script, ScriptedApplication, ScriptedLaunch, change
 from tests.machine.test_latency import BASE, ISSUE, L1, L1_TLB, L2_TLB
 
@@ -75,18 +76,24 @@ def test_more_blocks_have_fewer_sets_to_search() -> None:
     assert Run(machine(blocks=4), [("load", BASE), ("wait",)]).latencies == [MISS_EVERYWHERE]
 
 
-def test_a_search_of_k_sets_holds_the_port_k_cycles() -> None:
+def test_a_port_that_is_held_serves_no_other_lookup_during_a_search() -> None:
     # Page 8 is in set 2: 3 sets.  Both lines of it are in the L1 cache.
     lines = (address(8), address(8) + 128)
     warm = [("load", lines[1]), ("wait",)]
-    run = Run(machine(), [*touch(12), *warm, ("load", *lines), ("wait",)])
+    run = Run(machine(hold_port=True), [*touch(12), *warm, ("load", *lines), ("wait",)])
     assert run.latencies[-2:] == [ISSUE + L1 + 2, ISSUE + 3 + L1 + 2]
 
 
-def test_a_pipelined_search_holds_the_port_one_cycle() -> None:
+@pytest.mark.parametrize("recipe", ["partitioning", "partitioning-sharing"])
+def test_a_search_takes_time_but_holds_no_port(recipe: str) -> None:
+    """ORCH §IV-B: to search two sets doubles the lookup time; ports are not mentioned."""
+    array = load_model("kepler-uvm", [recipe]).config.tlb["L1"].array
     lines = (address(8), address(8) + 128)
     warm = [("load", lines[1]), ("wait",)]
-    run = Run(machine(hold_port=False), [*touch(12), *warm, ("load", *lines), ("wait",)])
+    run = Run(
+        machine(policy=array.policy, **array.options),
+        [*touch(12), *warm, ("load", *lines), ("wait",)],
+    )
     assert run.latencies[-2:] == [ISSUE + L1 + 2, ISSUE + 1 + L1 + 2]
 
 
@@ -94,7 +101,7 @@ def test_a_search_holds_the_port_of_a_deeper_level_too() -> None:
     # Two pages of one instruction miss the L1 TLB; in the L2 TLB each searches the 4 sets that
     # the one block has, and the second search begins when the first has ended.
     level = attrs.evolve(
-        SMALL.tlb["L2"], scope="sm", array=PolicyConfig("tb-partitioned")
+        SMALL.tlb["L2"], scope="sm", array=PolicyConfig("tb-partitioned", {"hold_port": True})
     )  # 64 entries, 16 ways, 10 cycles a set
     config = attrs.evolve(change(SMALL, sm={"max_blocks": 1}), tlb={**SMALL.tlb, "L2": level})
     run = Run(config, [("load", BASE, BASE + 4096 + 128), ("wait",)])

@@ -46,8 +46,8 @@ class TbPartitionedArray(ArrayOfSets):
     Args:
         config: the TLB; its latency in cycles.
         parallel_compare: all sets of a block are searched at once.
-        hold_port: a search of several sets holds the port until it ends; otherwise the next lookup
-            may begin a cycle later, in other sets [our choice: the paper states time only].
+        hold_port: a search of several sets holds the port until it ends; otherwise it takes time
+            only, as the paper has it, and the next lookup may begin a cycle later.
         flush_on_kernel: a new kernel finds the TLB empty.
         merged_fill: a translation that several blocks wait for goes to the sets of ``"each"`` of
             them, or of the ``"first"`` that asked [our choice: the paper does not say].
@@ -61,7 +61,7 @@ class TbPartitionedArray(ArrayOfSets):
         config: TlbConfig,
         *,
         parallel_compare: bool = False,
-        hold_port: bool = True,
+        hold_port: bool = False,
         flush_on_kernel: bool = False,
         merged_fill: str = "each",
     ) -> None:

@@ -53,7 +53,7 @@ class TbPartitionedSharedArray(TbPartitionedArray):
         config: TlbConfig,
         *,
         parallel_compare: bool = False,
-        hold_port: bool = True,
+        hold_port: bool = False,
         flush_on_kernel: bool = False,
         merged_fill: str = "each",
         empty_rule: str = "stale",

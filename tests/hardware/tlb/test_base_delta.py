@@ -227,6 +227,27 @@ def test_reach_of_clustered_pages_is_half_as_much_again() -> None:
     assert array._kind.counters()[0].compressed_evictions == 1
 
 
+def test_halves_evict_from_themselves_only() -> None:
+    """Insertions that match evict no plain translation, and those that do not no compressed one."""
+    far = 1 << 20
+    array = tlb(4, 4, rebase=0)  # 2 plain ways, and 2 of two translations each
+    for page in (0, 1, 2, 3):
+        array.insert(page, page, 0)
+    for page in (far, far + 1):
+        array.insert(page, page, 0)
+    assert array.insert(4, 4, 0) == 1
+    assert [array.lookup(page, 0) for page in (0, far, far + 1)] == [NO_PAGE, far, far + 1]
+    assert array.insert(far + 2, far + 2, 0) == 1
+    assert [array.lookup(page, 0) for page in (1, 2, 3, 4)] == [1, 2, 3, 4]
+    assert array.lookup(far, 0) == NO_PAGE
+    counters = array._kind.counters()[0]
+    assert (counters.compressed_evictions, counters.plain_evictions, counters.overflows) == (
+        1,
+        1,
+        0,
+    )
+
+
 def test_pages_that_all_match_have_one_and_a_half_times_the_ways_if_they_may_overflow() -> None:
     array = tlb(16, 16, overflow=True)
     assert sum(array.insert(vpn, vpn, 0) for vpn in range(24)) == 0

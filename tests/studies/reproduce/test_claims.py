@@ -51,10 +51,10 @@ def test_programs_are_short():
 
 def test_parameters_are_studied_on_irregular_programs():
     (comp,) = (paper for paper in PAPERS if paper.paper == "comp")
-    (rebase,) = (figure for figure in figures_of(comp) if figure.id == "comp.design.rebase")
+    (studied,) = (figure for figure in figures_of(comp) if figure.id == "comp.design.frames")
     (everything,) = (figure for figure in figures_of(comp) if figure.id == "comp.abs")
     assert len(everything.sweeps[0].workloads) == 22
-    assert set(rebase.sweeps[0].workloads) < set(programs_of("compression", "irregular").values())
+    assert set(studied.sweeps[0].workloads) < set(programs_of("compression", "irregular").values())
 
 
 GOOD = """
