@@ -39,8 +39,10 @@ class TlbConfig:
         latency: of a lookup.
         mshrs: pages that may be outstanding.
         misses: of the first level: which may be under way at once: ``"mshr"`` (as many as there
-            are MSHRs), ``"hit-under-miss"`` (those of one warp instruction of an SM) or
-            ``"lsu-blocking"`` (one, and nothing else is translated meanwhile).
+            are MSHRs), ``"hit-under-miss"`` (those of one warp instruction of an SM; another one
+            that misses waits in front of the TLB, and what is behind it), ``"hits-pass"`` (the
+            same, but hits pass what waits) or ``"lsu-blocking"`` (one, and nothing else is
+            translated meanwhile).
         merging: whether misses on one page wait for one translation, or each asks for its own
             (`mshrs` is then the number of misses).
         queue: requests that fit in front of it.
@@ -63,7 +65,7 @@ class TlbConfig:
     ports: int = 1
     latency: Duration = cycles(1)
     mshrs: int = 32
-    misses: str = later(choice_of("mshr", "hit-under-miss", "lsu-blocking"))
+    misses: str = later(choice_of("mshr", "hit-under-miss", "hits-pass", "lsu-blocking"))
     merging: bool = later(True)
     queue: int = 64
     trip: Duration = cycles(0)

@@ -53,7 +53,11 @@ def test_all_shipped_files_are_valid(kind: str) -> None:
         ("l1.size", "48", "does not match"),
         ("l1.ways", "four", "is not of type 'integer'"),
         ("tlb.L1.replacement", "lruu", "is not valid under any"),
-        ("tlb.L1.misses", "hit", "'hit' is not one of ['mshr', 'hit-under-miss', 'lsu-blocking']"),
+        (
+            "tlb.L1.misses",
+            "hit",
+            "'hit' is not one of ['mshr', 'hit-under-miss', 'hits-pass', 'lsu-blocking']",
+        ),
         ("l2.hash", "ipol", "is not valid under any"),
         ("sm.warp_size", 48, "48 is not one of [32, 64]"),
         ("sm.scheduler", {"policy": "gto", "option": [1]}, "is not valid under any"),

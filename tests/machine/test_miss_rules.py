@@ -82,6 +82,29 @@ def test_a_second_instruction_waits_for_the_misses_of_the_first() -> None:
     assert filled < end[9] < filled + 10, "it is behind the second one in the queue"
 
 
+def test_hits_pass_an_instruction_that_waits_for_the_misses_of_another() -> None:
+    """Pichai et al.: while a warp waits for its walk, others go on if they hit."""
+    run = three_warps(misses="hits-pass")
+    start, end = began(run), ends(run)
+    filled = start + 1 + WALKED
+    assert end[0] == filled + FETCHED
+    assert end[9] < start + 20
+    assert filled + WALKED + FETCHED <= end[1] <= filled + WALKED + FETCHED + 3
+    assert run.count("tlb/L1", "lookups") == run.count("tlb/L1", "hits") + 3
+
+
+def test_what_waits_aside_joins_a_miss_on_its_page() -> None:
+    """The third warp's miss on page 1 waits, too, and shares the walk of the second one's."""
+    scripts = (
+        warmed_by(load(9), ("barrier",), load(0)),
+        [("barrier",), ("compute", 4), load(1), ("wait",)],
+        [("barrier",), ("compute", 8), load(1, 1), ("wait",)],
+    )
+    run = Run(small(misses="hits-pass"), *scripts)
+    assert run.count("tlb/L1", "merged") == 1
+    assert run.count("walk", "walks") == 3
+
+
 def test_another_instruction_joins_a_miss_on_the_same_page() -> None:
     scripts = (
         warmed_by(load(9), ("barrier",), load(0)),
@@ -143,7 +166,7 @@ PAGES = st.lists(st.lists(st.integers(0, 20), min_size=1, max_size=3), min_size=
 @settings(max_examples=examples(30), deadline=None)
 @given(
     st.lists(PAGES, min_size=1, max_size=4),
-    st.sampled_from(["mshr", "hit-under-miss", "lsu-blocking"]),
+    st.sampled_from(["mshr", "hit-under-miss", "hits-pass", "lsu-blocking"]),
     st.booleans(),
     st.integers(1, 4),
 )

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Final
+
 from mypy_extensions import mypyc_attr
 
+from gpusim.core.mapping import Mapping
 from gpusim.core.request import MemoryRequest, Requester, Translation
+from gpusim.core.states import State
 from gpusim.hardware.tlb.level import TlbLevel
+
+_TLB: Final = int(State.TLB)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -39,6 +46,72 @@ class HitUnderMissTlb(TlbLevel):
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
+class HitsPassTlb(HitUnderMissTlb):
+    """As `HitUnderMissTlb`, but an instruction that has to wait steps aside, and hits pass it.
+
+    So Pichai et al. let warps hit under the misses of another one: what misses meanwhile waits
+    apart, without limit, as a warp waits for itself.  It is looked up again when its page has come
+    or is under way for another instruction, or when the misses of the instruction before it are
+    over.
+    """
+
+    _aside: list[MemoryRequest] | None = None
+
+    def refuses(self, tag: int, requester: Requester) -> bool:
+        return not self._waits(tag, requester) and super().refuses(tag, requester)
+
+    def miss(self, request: MemoryRequest, delay: int) -> None:
+        access = request.access
+        assert access is not None
+        if self._waits(request.tag, access):
+            request.trail.append(_TLB)
+            request.trail.append(self.env._now)
+            if self._aside is None:
+                self._aside = []
+            self._aside.append(request)
+            return
+        super().miss(request, delay)
+        if self._aside and self._mshrs.merges(request.tag):
+            self._ask_again(request.tag, None)
+
+    def lookup(self, tag: int, requester: Requester) -> Mapping | None:
+        mapping = super().lookup(tag, requester)
+        if mapping is not None and self._aside and self._owner is None:
+            self._ask_again(tag, self._aside[0].access)  # the next one, as this one has no misses
+        return mapping
+
+    def _waits(self, tag: int, requester: Requester) -> bool:
+        """Whether the misses of another instruction have to be over first."""
+        owner = self._owner
+        return not (owner is None or owner is requester or self._mshrs.merges(tag))
+
+    def _fill(self, translation: Translation) -> None:
+        super()._fill(translation)
+        if self._aside:
+            first = self._aside[0].access if self._owner is None else None
+            self._ask_again(translation.tag, first)
+
+    def _ask_again(self, tag: int, requester: Requester | None) -> None:
+        """Send back, in their order, those aside that wait for a page or belong to a requester."""
+        assert self._aside is not None
+        waiting = self._aside
+        self._aside = []
+        for request in waiting:
+            if request.tag == tag or (requester is not None and request.access is requester):
+                request.answer()  # without a mapping: the load/store unit asks again
+            else:
+                self._aside.append(request)
+
+    def in_flight(self) -> int:
+        return super().in_flight() + len(self._aside or ())
+
+    def waiting(self) -> Iterator[str]:
+        yield from super().waiting()
+        if self._aside:
+            yield f"{self.name}: {len(self._aside)} requests wait for misses of an instruction"
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
 class BlockingTlb(TlbLevel):
     """Nothing of the SM is translated while a miss is under way, not even what would hit.
 
@@ -55,6 +128,7 @@ class BlockingTlb(TlbLevel):
 MISS_RULES: dict[str, type[TlbLevel]] = {
     "mshr": TlbLevel,
     "hit-under-miss": HitUnderMissTlb,
+    "hits-pass": HitsPassTlb,
     "lsu-blocking": BlockingTlb,
 }
 """By ``tlb.NAME.misses``."""
