@@ -20,7 +20,7 @@ from gpusim.ptx.launch import Kernel, PtxLaunch
 from gpusim.ptx.layout import contents_of
 from gpusim.ptx.origins import ANY, LOCAL, SHARED, Origin
 from gpusim.ptx.syntax import Variable
-from gpusim.ptx.unmodelled import unmodelled
+from gpusim.ptx.unmodelled import PRINTS, unmodelled
 from gpusim.traces.application import TraceApplication, TraceLaunch
 from gpusim.traces.unread import Unread
 
@@ -111,13 +111,16 @@ class Capture:
         memory: arrays as they are now.
         initial: contents of each array when it was first used.
         steps: launches, and what the host changed between them.
+        notices: what a user should know of the launches, a sentence each.
     """
 
     name: str = "captured"
     memory: DeviceMemory = field(factory=DeviceMemory)
     initial: list[Bytes] = field(factory=list)
     steps: list[Call | Upload] = field(factory=list)
-    _owners: dict[int, tuple[NDArray[Any], int]] = field(factory=dict)
+    notices: list[str] = field(factory=list)
+    _owners: dict[tuple[int, int], tuple[NDArray[Any], int]] = field(factory=dict)
+    """By address and size; they are kept, so that no other array comes to lie there."""
     _symbols: dict[int, dict[str, int]] = field(factory=dict)
 
     def launch(
@@ -197,10 +200,11 @@ class Capture:
     def _array(self, name: str, owner: NDArray[Any]) -> int:
         """The number of an array, with the contents that it has now."""
         contents = owner.reshape(-1).view(np.uint8)
-        known = self._owners.get(id(owner))
+        key = owner.__array_interface__["data"][0], owner.nbytes
+        known = self._owners.get(key)
         if known is None:
             number = self._place(name, contents)
-            self._owners[id(owner)] = (owner, number)
+            self._owners[key] = (owner, number)
             return number
         number = known[1]
         array = self.memory.arrays[number]
@@ -246,12 +250,14 @@ class Capture:
         for kernel in {id(one): one for one in calls}.values():
             for reason, name in unmodelled(kernel.instructions):
                 unread.note(reason, name)
+            if "vprintf" in kernel.module.functions:
+                unread.note(PRINTS, "printf")
         return CapturedApplication(
             unread=unread,
             name=self.name,
             buffers=tuple(array.buffer for array in self.memory.arrays),
             names_all_arrays=True,
-            notices=notices,
+            notices=(*notices, *self.notices),
             capture=self,
         )
 

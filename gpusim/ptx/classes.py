@@ -27,16 +27,17 @@ _SPECIAL = {
     "bfind",
     "clz",
 }
-_TENSOR = {"mma", "wmma", "wgmma", "tcgen05"}
+_TENSOR = {"mma", "wmma.mma", "wgmma", "tcgen05"}
 _PRODUCTS = {"mul", "mad", "mul24", "mad24", "madc"}
 
 MEMORY = {
-    "ld", "ldu", "st", "atom", "red", "cp", "ldmatrix", "stmatrix", "mbarrier", "prefetch",
+    "ld", "ldu", "st", "atom", "red", "cp", "ldmatrix", "stmatrix", "wmma.load",
+    "wmma.store", "mbarrier", "prefetch",
     "prefetchu",
 }  # fmt: skip
 
 UNCOMPUTED = {
-    "mma", "wmma", "wgmma", "tcgen05", "tex", "tld4", "txq", "suld", "sust", "sured", "suq",
+    "wgmma", "tcgen05", "tex", "tld4", "txq", "suld", "sust", "sured", "suq",
     "movmatrix", "multimem", "mapa", "getctarank", "createpolicy", "istypep", "alloca",
     "stacksave", "stackrestore", "clusterlaunchcontrol", "tensormap",
 }  # fmt: skip
@@ -44,7 +45,7 @@ UNCOMPUTED = {
 
 HANDLED = {
     *_CONTROL, *_FREE, *MEMORY, "shfl", "vote", "match", "redux", "activemask", "elect", "isspacep",
-    "lop3", "selp",
+    "lop3", "selp", "mma", "wmma.mma",
 }  # fmt: skip
 """Opcodes that are carried out beside those that compute."""
 

@@ -25,8 +25,13 @@ from gpusim.ptx.uses import CARRY, read, results_of, written
 from gpusim.ptx.values import UnsupportedError, Value
 from gpusim.ptx.warp_steps import WARP_LEVEL, warp_steps
 from gpusim.ptx.windows import SPACES, spaces_of
+from gpusim.ptx.wmma_steps import wmma_access_steps, wmma_product_steps
 
 _ONLY_COUNTED = {"bar", "barrier", "fence", "membar", "nanosleep"}
+
+_CLUSTERS = {"mapa", "getctarank"}
+
+_LOADS = {"ld", "ldu", "atom", "ldmatrix", "wmma.load"}
 
 _MISSHAPEN = (AttributeError, LookupError, StopIteration, TypeError, ValueError)
 """What comes of operands or modifiers that an instruction cannot have."""
@@ -40,6 +45,8 @@ _ACCESSES: dict[str, Callable[[Operands, Instruction, bool], list[Step]]] = {
     "cp": async_steps,
     "ldmatrix": matrix_steps,
     "stmatrix": matrix_steps,
+    "wmma.load": wmma_access_steps,
+    "wmma.store": wmma_access_steps,
 }
 
 
@@ -68,7 +75,7 @@ class Compiler:
         for block in blocks:
             for one in block.instructions:
                 self._check(one)
-                if one.opcode in {"ld", "ldu", "atom", "ldmatrix"} and not one.has("param"):
+                if one.opcode in _LOADS and not one.has("param"):
                     self._loaded.update(written(one))
         made = [self._block(block) for block in blocks]
         self._connect(blocks, made)
@@ -107,6 +114,7 @@ class Compiler:
                 segment.instructions.append(one)
         self._close(made, segment, None)
         self._end(made)
+        made.polls = any(map(_polls, block.instructions))
         return made
 
     def _close(self, made: CodeBlock, segment: Segment, following: Instruction | None) -> None:
@@ -149,7 +157,7 @@ class Compiler:
         found = self._accesses(one, needed)
         if found is not None:
             return [step for step in found if step.__name__ != "record"], found
-        if opcode in {"bar", "barrier"} and one.has("arrive"):
+        if opcode in {"bar", "barrier"} and one.has("arrive") and not one.has("cluster"):
             return [self._arrival(one)], []
         if ends_block(one) or opcode in _ONLY_COUNTED or not needed:
             return [], []
@@ -161,11 +169,16 @@ class Compiler:
             return warp_steps(self._operands, one)
         if one.opcode == "mma":
             return product_steps(self._operands, one)
+        if one.opcode == "wmma.mma":
+            return wmma_product_steps(self._operands, one)
         if one.opcode in {"cvta", "isspacep", "createpolicy"}:
             return [self._space(one)]
         make = operations().get(one.opcode)
         if make is None:
-            raise UnsupportedError("its result is not computed")
+            whose = " (clusters of thread blocks are not supported)"
+            raise UnsupportedError(
+                f"its result is not computed{whose if one.opcode in _CLUSTERS else ''}"
+            )
         return [self._arithmetic(one, make(one))]
 
     def _accesses(self, one: Instruction, needed: bool) -> list[Step] | None:
@@ -301,8 +314,16 @@ class Compiler:
 
     def _runs(self, one: Instruction) -> bool:
         return one in self._chosen or one.opcode in {
-            "ld", "ldu", "st", "atom", "red", "cp", "ldmatrix", "stmatrix", "mbarrier",
+            "ld", "ldu", "st", "atom", "red", "cp", "ldmatrix", "stmatrix", "wmma.load",
+            "wmma.store", "mbarrier",
         }  # fmt: skip
+
+
+def _polls(one: Instruction) -> bool:
+    """Whether an instruction reads memory that other threads may change meanwhile."""
+    return one.opcode == "atom" or (
+        one.opcode == "ld" and one.has("volatile", "relaxed", "acquire", "cv", "mmio")
+    )
 
 
 def _wait_for(numbers: list[int], frame: Frame) -> None:

@@ -22,6 +22,9 @@ from gpusim.ptx.values import UnsupportedError, Value, reinterpreted
 _FAIR = 1024
 """Turns after which another warp than the one furthest behind has one: it may wait for it."""
 
+_POLLS = 8
+"""As `_FAIR`, of a loop that looks at memory until another thread changes it."""
+
 _MOST_TURNS = 1 << 22
 """Turns in a row in one basic block: more mean that its threads wait for each other in vain."""
 
@@ -64,9 +67,16 @@ class Executor:
         nothing = np.full(count, -1)
         self._waiting = _Waiting(nothing, nothing.copy(), nothing.copy(), np.zeros(count, bool))
         self._done: dict[Instruction, Callable[[Frame], Value]] = {}
+        self._private: set[int] = set()
+        """Arrays that are one register's alone, by their `id`: only these are changed in place."""
         self._turns = 0
         self._last = -1
         self._same = 0
+        self._rounds = 0
+        self._fair = False
+        """Whether this turn goes to other threads than those furthest behind."""
+        self._of_warps = True
+        """Whether only threads that are furthest behind in their warps have it."""
         self._together = WAITING
         """The basic block to which all threads went; `WAITING`: not known."""
 
@@ -105,18 +115,27 @@ class Executor:
         self._last = place
         if self._same > _MOST_TURNS:
             raise self._endless(place)
-        if self._turns % _FAIR == 0:
-            self._look_again()
-            least = self._batch.place.reshape(-1, WARP).min(axis=1)
-            others = np.unique(least[least < WAITING])
-            return int(others[self._turns // _FAIR % len(others)])
-        return place
+        polls = self._same % _POLLS == _POLLS - 1 and self._code.blocks[place].polls
+        self._fair = polls or self._turns % _FAIR == 0
+        return self._other(place) if self._fair else place
+
+    def _other(self, place: int) -> int:
+        """The place of threads that are not furthest behind: the others may wait for them."""
+        self._look_again()
+        places = self._batch.place
+        least = places.reshape(-1, WARP).min(axis=1)
+        others = np.unique(least[least < WAITING])
+        self._of_warps = len(others) > 1 or self._same < _FAIR
+        if not self._of_warps:  # threads of one warp may wait for each other, too
+            others = np.unique(places[places < WAITING])
+        self._rounds += 1
+        return int(others[self._rounds % len(others)])
 
     def _turn(self, place: int) -> None:
         """Execute a basic block for the threads of all warps that are furthest behind there."""
         batch, block = self._batch, self._code.blocks[place]
         here = batch.place == place
-        if self._turns % _FAIR == 0:
+        if self._fair and self._of_warps:
             least = batch.place.reshape(-1, WARP).min(axis=1)
             here &= np.repeat(least == place, WARP)
         count = np.count_nonzero(here)
@@ -144,17 +163,27 @@ class Executor:
             if value is None:
                 continue
             if frame.lanes is None:
-                self._batch.registers[number] = value
+                self._set(number, value)
+                if np.ndim(value):  # a move, or a change of type, shares its source's array
+                    self._private.discard(id(value if value.base is None else value.base))
                 continue
             old: Any = self._batch.registers[number]
             dtype = self._code.types[number]
             if old is None or not np.ndim(old):
                 fill = dtype.type(0) if old is None else reinterpreted(old, dtype)
                 old = np.full(self._count, fill, dtype)
-            elif not old.flags.writeable or frame.values[number] is old:
+            elif id(old) not in self._private:
                 old = old.copy()
             old[frame.lanes] = reinterpreted(value, old.dtype)
-            self._batch.registers[number] = old
+            self._set(number, old)
+            self._private.add(id(old))
+
+    def _set(self, number: int, value: Any) -> None:
+        """Give a register another array, or one number for all threads."""
+        before = self._batch.registers[number]
+        if before is not value:
+            self._private.discard(id(before))
+        self._batch.registers[number] = value
 
     def _leave(self, block: CodeBlock, place: int, frame: Frame) -> None:
         """Where the threads go from the end of a basic block."""
@@ -171,6 +200,8 @@ class Executor:
         if last is None:
             self._go(frame, falls)
             return
+        if last.opcode == "trap":
+            self._trap(block, last, frame)
         if block.target is not None:
             table = np.array(block.targets)
             which = np.minimum(block.target(frame), len(table) - 1)
@@ -280,7 +311,7 @@ class Executor:
         whole = np.zeros(self._count, dtype) if old is None else np.array(old, dtype)
         whole = whole if np.ndim(whole) else np.full(self._count, whole)
         whole[there] = found
-        self._batch.registers[number] = whole
+        self._set(number, whole)
 
     def _at_mbarrier(self, block: CodeBlock, last: Instruction, place: int, frame: Frame) -> None:
         """Threads look whether the phase of a barrier in shared memory is over."""
@@ -319,6 +350,17 @@ class Executor:
         looks = np.flatnonzero(waiting.place <= -2)
         self._batch.place[looks] = -2 - waiting.place[looks]
         waiting.place[looks] = -1
+
+    def _trap(self, block: CodeBlock, last: Instruction, frame: Frame) -> None:
+        """Threads that come to a trap end the program."""
+        taken = np.ones(frame.count, bool)
+        if block.condition is not None:
+            taken = frame.spread(block.condition(frame))
+        if taken.any():
+            thread = self._thread(int(frame.those(taken)[0]))
+            raise self._module.at(
+                last, f"thread {thread} ends the program here: an assertion failed, or it is a trap"
+            )
 
     # -- errors ------------------------------------------------------------------------------------
 

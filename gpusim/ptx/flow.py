@@ -44,9 +44,9 @@ class Block:
 
 
 def waits_for_threads(one: Instruction) -> bool:
-    """Whether a thread may have to wait in it for others."""
+    """Whether a thread may have to wait in it for others; of a cluster: for those of its block."""
     if one.opcode in {"bar", "barrier"}:
-        return not one.has("arrive", "warp", "cluster")
+        return not one.has("arrive", "warp")
     return one.opcode == "mbarrier" and one.has("try_wait", "test_wait")
 
 

@@ -72,6 +72,7 @@ class CodeBlock:
         condition: reads whether the branch is taken; None: always.
         target: reads which of `targets` is taken, of a table of branches.
         targets, falls: as of `gpusim.ptx.flow.Block`.
+        polls: whether it reads memory that other threads may change meanwhile.
     """
 
     steps: list[Step] = field(factory=list)
@@ -84,6 +85,7 @@ class CodeBlock:
     target: Reader | None = None
     targets: tuple[int, ...] = ()
     falls: int | None = None
+    polls: bool = False
 
 
 @define(eq=False)

@@ -27,6 +27,17 @@ _DROPPED = {"vprintf"}
 _ENDING = {"__assertfail": "trap"}
 """Those that end it, and the instruction that does so, too."""
 
+_REFUSED = {
+    "cudaGraph": "a graph of launches made by a kernel",
+    "cuda": "a launch made by a kernel, or another call of CUDA's runtime,",
+    "__cudaCDP": "a launch made by a kernel (dynamic parallelism)",
+    "malloc": "memory that a kernel allocates",
+    "free": "memory that a kernel allocates",
+    "__nv_aligned_device_malloc": "memory that a kernel allocates",
+    "%": "a call by a pointer",
+}
+"""Functions that are not there, by the begin of their names, and what they mean."""
+
 _MOST_INSTRUCTIONS = 1 << 18
 
 
@@ -85,11 +96,14 @@ class _Inliner:
     ) -> list[Instruction | Label]:
         results, name, arguments = _parts(call)
         if name in _DROPPED:
-            return []
+            return [self._nothing(call, names.get(result, result)) for result in results]
         if name in _ENDING:
             return [evolve(call, opcode=_ENDING[name], modifiers=(), operands=())]
         callee = self._module.functions.get(name)
         if callee is None or callee.declared_only or not callee.body:
+            for begin, what in _REFUSED.items():
+                if name.startswith(begin):
+                    raise self._module.at(call, f"{what} ({name}) is not supported")
             known = [one.name for one in self._module.functions.values() if one.body]
             raise self._module.at(call, f"there is no function {name!r} here{nearest(name, known)}")
         if name in chain:
@@ -113,6 +127,13 @@ class _Inliner:
             )
             found.insert(0, over)
         return [*found, Label(inner["ret"])]
+
+    def _nothing(self, call: Instruction, result: str) -> Instruction:
+        """A result of a call that is not carried out: 0."""
+        slot = f"{result}+0"
+        self._kernel.registers[slot] = "b32"
+        operands = (Register(slot), Immediate(0))
+        return evolve(call, opcode="mov", modifiers=("b32",), operands=operands, guard=None)
 
     def _names_of(self, callee: Function) -> dict[str, str]:
         """Names, in the kernel, of what a function that is put into it declares."""

@@ -9,9 +9,10 @@ import numpy as np
 from attrs import define, field
 from numpy.typing import NDArray
 
+from gpusim.core.errors import UserError
 from gpusim.ptx.device_memory import padded
 from gpusim.ptx.parser import bytes_of
-from gpusim.ptx.syntax import Function, Instruction, Module, Variable
+from gpusim.ptx.syntax import Function, Instruction, Module, Symbol, Variable
 from gpusim.ptx.uses import symbols
 
 _FORMATS = {"f32": "<f", "f64": "<d"}
@@ -54,7 +55,7 @@ def layout_of(module: Module, kernel: Function) -> Layout:
         if variable.space == "global":
             if variable.name in used:
                 made.globals.append(variable)
-        elif variable.space == "const":
+        elif variable.space == "const" and variable.name in used:
             contents += bytes(-len(contents) % max(variable.align, 1))
             made.offset[variable.name] = len(contents)
             contents += contents_of(variable)
@@ -80,10 +81,19 @@ def _used(kernel: Function) -> Iterable[str]:
 
 
 def contents_of(variable: Variable) -> bytes:
-    """The first contents of a variable."""
+    """The first contents of a variable.
+
+    Raises:
+        UserError: there are addresses among them.
+    """
     size = bytes_of(variable.type)
     made = bytearray()
     for value in variable.initial:
+        if isinstance(value, Symbol):
+            raise UserError(
+                f"the variable {variable.name!r} begins as the address of {value.name!r}: that is "
+                "not supported, neither for functions (calls by pointers, virtual ones) nor arrays"
+            )
         if variable.type in _FORMATS:
             made += struct.pack(_FORMATS[variable.type], value)
         elif isinstance(value, float):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from gpusim.core.errors import UserError
 from gpusim.ptx.arguments import bound
 from gpusim.ptx.capture import Capture, capture, current
+from gpusim.ptx.changed import changed
 from gpusim.ptx.kernel_file import Extent, shape_of
 from gpusim.ptx.launch import Kernel, made_kernel
 from gpusim.ptx.parser import parse
@@ -159,7 +160,7 @@ class NumbaKernel:
         options = self.dispatcher.targetoptions
         pair = divmod(self.capability, 10)
         try:
-            with _changed(compiled_functions, {"get_current_device": lambda: _Device(pair)}):
+            with changed(compiled_functions, {"get_current_device": lambda: _Device(pair)}):
                 text, _ = _cuda().compile_ptx(
                     self.dispatcher.py_func,
                     types,
@@ -191,19 +192,6 @@ def _flat(name: str, value: Any) -> dict[str, Any]:
             parts |= _flat(f"{name}.{place}", part)
         return parts
     return {name: value}
-
-
-@contextmanager
-def _changed(owner: Any, functions: Mapping[str, Callable[..., Any]]) -> Iterator[None]:
-    """Inside, a module or class has other functions, as far as it has these names."""
-    before = {name: getattr(owner, name) for name in functions if hasattr(owner, name)}
-    try:
-        for name in before:
-            setattr(owner, name, functions[name])
-        yield
-    finally:
-        for name, function in before.items():
-            setattr(owner, name, function)
 
 
 @contextmanager
@@ -239,8 +227,8 @@ def capture_numba(
         return launch
 
     with (
-        _changed(CUDADispatcher, {"configure": configure}),
-        _changed(cuda, _HOST_FUNCTIONS),
+        changed(CUDADispatcher, {"configure": configure}),
+        changed(cuda, _HOST_FUNCTIONS),
         capture(name) as captured,
     ):
         yield captured

@@ -10,10 +10,17 @@ from pathlib import Path
 from attrs import frozen
 
 from gpusim.core.errors import UserError
+from gpusim.ptx.host_headers import HOST_HEADERS
 
 _PACKAGES = ("nvidia.cuda_nvrtc", "nvidia.cu13", "nvidia.cu12", "nvidia")
 _NAMES = ("libnvrtc.so*", "nvrtc64*.dll")
 _INSTALL = "install it with: pip install 'gpusim[cuda]' (the wheel nvidia-cuda-nvrtc)"
+
+_OF_HOSTS = ("<<<", "cudaMalloc", "std::", "int main")
+_HINT = (
+    "(NVRTC compiles what runs on the GPU: put the host's functions between #ifndef "
+    "__CUDACC_RTC__ and #endif)"
+)
 
 DEFAULT_ARCHITECTURE = "sm_80"
 """What is compiled for where nothing is said: an A100."""
@@ -50,10 +57,17 @@ def compiled(
     """
     library = _library()
     program = ctypes.c_void_p()
+    own = {one: text for one, text in HOST_HEADERS.items() if f"<{one}>" in source}
+    strings = ctypes.c_char_p * len(own)
     _check(
         library,
         library.nvrtcCreateProgram(
-            ctypes.byref(program), source.encode(), name.encode(), 0, None, None
+            ctypes.byref(program),
+            source.encode(),
+            name.encode(),
+            len(own),
+            strings(*(text.encode() for text in own.values())),
+            strings(*(one.encode() for one in own)),
         ),
     )
     try:
@@ -63,7 +77,10 @@ def compiled(
         failed = library.nvrtcCompileProgram(program, len(given), array)
         if failed:
             log = _text(library, program, "ProgramLog").strip()
-            raise UserError(f"{name}: NVRTC does not accept it:\n{log or _error(library, failed)}")
+            hint = f"\n{_HINT}" if any(word in source for word in _OF_HOSTS) else ""
+            raise UserError(
+                f"{name}: NVRTC does not accept it:\n{log or _error(library, failed)}{hint}"
+            )
         cubin = _data(library, program, "CUBIN") if architecture.startswith("sm_") else b""
         return Compiled(_text(library, program, "PTX"), cubin)
     finally:

@@ -134,6 +134,10 @@ class Operands:
         raise UnsupportedError("an operand of this form is not computed")
 
     def _special(self, one: Instruction, name: str, dtype: np.dtype[Any]) -> Reader:
+        if name.startswith("%envreg"):
+            raise self.module.at(
+                one, "a cooperative launch (grid.sync of cooperative groups) is not supported"
+            )
         if name.partition(".")[0] not in SPECIAL:
             raise self.module.at(
                 one, f"there is no register {name!r}{nearest(name, [*self.numbers, *SPECIAL])}"

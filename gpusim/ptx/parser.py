@@ -55,6 +55,10 @@ class _Parser:
         self._module = Module(path)
         self._files: dict[int, str] = {}
         self._places: list[tuple[Instruction, int, int]] = []
+        self._scopes: list[dict[str, str]] = []
+        """Registers that each open block declares, and their names in the function."""
+        self._labels: set[str] = set()
+        """Labels of inner blocks of the function."""
         self._loc: tuple[int, int] | None = None
         self._inlined: dict[tuple[int, int, int], tuple[int, int, int] | None] = {}
 
@@ -202,13 +206,17 @@ class _Parser:
         """Variables of one directive, or one parameter."""
         space = self._next().text[1:]
         align, type_, width = 0, "", 1
+        points = False
         while self._now.kind == "dot":
             word = self._next().text[1:]
             if word == "align":
-                align = self._whole()
+                known = self._whole()
+                align = align if points else known  # of what it points to, otherwise
+            elif word == "ptr":
+                points = True
             elif word in {"v2", "v4"}:
                 width = int(word[1])
-            elif word in {"ptr", "global", "const", "shared", "local", "managed"}:
+            elif word in {"global", "const", "shared", "local", "managed"}:
                 continue
             elif word.startswith("attribute"):
                 self._expect("(")
@@ -232,27 +240,37 @@ class _Parser:
         while self._take("["):
             count *= 0 if self._is("]") else self._whole()
             self._expect("]")
-        initial: list[int | float] = []
+        initial: list[int | float | Symbol] = []
         if self._take("="):
             self._initial(initial)
         if not count and initial:
             count = len(initial)
         return Variable(name, space, type_, align, 0 if external else count * size, tuple(initial))
 
-    def _initial(self, values: list[int | float]) -> None:
+    def _initial(self, values: list[int | float | Symbol]) -> None:
         if self._take("{"):
             while not self._take("}"):
                 self._initial(values)
                 self._take(",")
+        elif self._now.text == "generic":
+            self._next()
+            self._expect("(")
+            self._initial(values)
+            self._expect(")")
         elif self._now.kind == "name":
-            raise self._wrong("a variable that begins as an address is not supported")
+            values.append(Symbol(self._name(), self._offset()))
         else:
             values.append(self._number())
 
     # -- bodies ------------------------------------------------------------------------------------
 
     def _block(self, function: Function) -> None:
-        """Statements up to the closing brace; what inner blocks declare belongs to the function."""
+        """Statements up to the closing brace.
+
+        What inner blocks declare becomes the function's, under a name of its own.
+        """
+        first = len(function.body)
+        self._scopes.append({})
         while not self._take("}"):
             if self._now.kind == END:
                 raise self._wrong(f"the body of {function.name!r} does not end")
@@ -260,6 +278,48 @@ class _Parser:
                 self._block(function)
             else:
                 self._statement(function)
+        self._scopes.pop()
+        if self._scopes:
+            self._rename_labels(function, first)
+        else:
+            self._labels.clear()
+
+    def _rename_labels(self, function: Function, first: int) -> None:
+        """Give the labels of an inner block, which begins at `first`, names of their own."""
+        body = function.body
+        new: dict[str, str] = {}
+        for place in range(first, len(body)):
+            one = body[place]
+            if isinstance(one, Label):
+                if one.name in self._labels:
+                    new[one.name] = f"{one.name}#{place}"
+                    body[place] = Label(new[one.name])
+                self._labels.add(one.name)
+        for one in body[first:] if new else ():
+            if isinstance(one, Instruction) and one.opcode == "bra":
+                one.operands = tuple(
+                    Symbol(new.get(target.name, target.name))
+                    if isinstance(target, Symbol)
+                    else target
+                    for target in one.operands
+                )
+
+    def _declared(self, function: Function, name: str, type_: str) -> None:
+        """Declare a register."""
+        known = function.registers.get(name)
+        hides = any(name in scope for scope in self._scopes[:-1])
+        unique = (
+            f"{name}#{len(function.registers)}" if hides or known not in {None, type_} else name
+        )
+        self._scopes[-1][name] = unique
+        function.registers[unique] = type_
+
+    def _register(self, name: str) -> str | None:
+        """The name, in the function, of a register that is declared here; None: there is none."""
+        for scope in reversed(self._scopes):
+            if name in scope:
+                return scope[name]
+        return None
 
     def _statement(self, function: Function) -> None:
         text = self._now.text
@@ -310,9 +370,9 @@ class _Parser:
                 if count > _MOST_REGISTERS:
                     raise self._wrong(f"{count} registers; at most {_MOST_REGISTERS}")
                 for number in range(count):
-                    function.registers[f"{name}{number}"] = type_
+                    self._declared(function, f"{name}{number}", type_)
             else:
-                function.registers[name] = type_
+                self._declared(function, name, type_)
             if not self._take(","):
                 break
         self._expect(";")
@@ -347,17 +407,20 @@ class _Parser:
         guard = None
         if self._take("@"):
             negated = self._take("!")
-            guard = Guard(self._name(), negated)
+            register = self._name()
+            guard = Guard(self._register(register) or register, negated)
         opcode = self._name()
         modifiers = []
         while self._now.kind == "dot":
             modifiers.append(self._next().text[1:])
+        if opcode == "wmma" and modifiers:  # three instructions that have little in common
+            opcode = f"wmma.{modifiers.pop(0)}"
         operands: list[Operand] = []
         while not self._is(";"):
             if opcode == "call" and self._is("("):
                 operands.append(self._listed(")"))
             else:
-                operands.append(self._operand(function))
+                operands.append(self._operand())
             if not self._take(",") and not self._is(";"):
                 raise self._wrong(f"',' or ';' expected, there is {self._now.text!r}")
         self._expect(";")
@@ -371,17 +434,18 @@ class _Parser:
         self._next()
         items: list[Operand] = []
         while not self._take(end):
-            items.append(self._operand(None))
+            items.append(self._operand())
             self._take(",")
         return Vector(tuple(items))
 
-    def _operand(self, function: Function | None) -> Operand:
+    def _operand(self) -> Operand:
         if self._is("{"):
             return self._paired(self._listed("}"))
         if self._is("["):
             return self._address()
         if self._take("!"):
-            return Negated(self._name())
+            name = self._name()
+            return Negated(self._register(name) or name)
         if self._now.kind == "number" or self._is("-", "+"):
             self._take("+")
             minus = self._take("-")
@@ -391,7 +455,9 @@ class _Parser:
             number = number_of(token.text)
             return Immediate(-number.value, number.bits) if minus else number
         name = self._name()
-        if name.startswith("%") or name == "_" or (function and name in function.registers):
+        own = self._register(name)
+        if own is not None or name.startswith("%") or name == "_":
+            name = own or name
             while self._now.kind == "dot":
                 name += self._next().text
             return self._paired(Register(name))
@@ -401,7 +467,7 @@ class _Parser:
         """Two results, ``%r1|%p1``."""
         if not self._take("|"):
             return first
-        return Vector((first, self._operand(None)))
+        return Vector((first, self._operand()))
 
     def _offset(self) -> int:
         total = 0
@@ -412,14 +478,14 @@ class _Parser:
 
     def _address(self) -> Address:
         self._expect("[")
-        base = self._operand(None)
+        base = self._operand()
         if isinstance(base, Symbol):
             base, offset = Symbol(base.name), base.offset
         else:
             offset = self._offset()
         more: list[Operand] = []
         while self._take(","):
-            more.append(self._operand(None))
+            more.append(self._operand())
         self._expect("]")
         if not isinstance(base, Register | Symbol | Immediate):
             raise self._wrong("an address begins with a register, a variable or a number")

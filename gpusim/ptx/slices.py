@@ -13,9 +13,10 @@ from attrs import define
 from gpusim.ptx.flow import ends_block
 from gpusim.ptx.origins import SHARED, Origin, Origins, Pointers, meets
 from gpusim.ptx.syntax import Address, Instruction, Operand
-from gpusim.ptx.uses import address_registers, guard_of, read, sources_of, written
+from gpusim.ptx.uses import address_registers, guard_of, named, read, sources_of, written
 
-_MEMORY = {"ld", "ldu", "st", "atom", "red", "ldmatrix", "stmatrix"}
+_MEMORY = {"ld", "ldu", "st", "atom", "red", "ldmatrix", "stmatrix", "wmma.load", "wmma.store"}
+_WRITING = {"st", "atom", "red", "cp", "stmatrix", "wmma.store"}
 _ALWAYS = {"mbarrier", "bar", "barrier"}
 
 
@@ -99,6 +100,8 @@ class _Slicer:
             self._need(address_registers(one))
             if one.opcode == "cp":
                 self._need(read(one))
+            if one.opcode in {"wmma.load", "wmma.store"}:
+                self._need(name for operand in one.operands[2:] for name in named(operand))
 
     def _execute(self, one: Instruction) -> None:
         """Its result is needed."""
@@ -123,7 +126,7 @@ class _Slicer:
         """Execute what writes where contents matter: whether there was any new one."""
         before = len(self._executed)
         for one in self._body:
-            if one in self._executed or one.opcode not in {"st", "atom", "red", "cp", "stmatrix"}:
+            if one in self._executed or one.opcode not in _WRITING:
                 continue
             if self._everything or self._writes_needed(one):
                 self._execute(one)
@@ -150,7 +153,7 @@ def _to_global(one: Instruction) -> bool:
 
 def _places(one: Instruction) -> list[Operand]:
     """The addresses from which it reads."""
-    if one.opcode in {"ld", "ldu", "atom", "red", "ldmatrix"}:
+    if one.opcode in {"ld", "ldu", "atom", "red", "ldmatrix", "wmma.load"}:
         return [operand for operand in one.operands if isinstance(operand, Address)]
     if one.opcode == "cp":
         return [operand for operand in one.operands[1:2] if isinstance(operand, Address)]

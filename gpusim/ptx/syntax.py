@@ -153,7 +153,7 @@ class Variable:
         type: of an element, such as ``"b8"``.
         align: bytes.
         bytes: its size; 0 where the launch tells it.
-        initial: numbers of its first elements.
+        initial: numbers, or addresses, of its first elements.
     """
 
     name: str
@@ -161,7 +161,7 @@ class Variable:
     type: str
     align: int
     bytes: int
-    initial: tuple[int | float, ...] = ()
+    initial: tuple[int | float | Symbol, ...] = ()
 
 
 @define(eq=False)

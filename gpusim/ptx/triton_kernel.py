@@ -12,10 +12,12 @@ from attrs import define, field
 from gpusim.core.errors import UserError
 from gpusim.programs.tracer import Shape
 from gpusim.ptx.capture import Capture, capture, current
+from gpusim.ptx.changed import changed
 from gpusim.ptx.cubin import registers_of
 from gpusim.ptx.kernel_file import grid_of
 from gpusim.ptx.launch import Kernel, made_kernel
 from gpusim.ptx.parser import parse
+from gpusim.ptx.tensors import SMALL_FLOATS, is_tensor, tensor_array, type_name
 
 Grid: TypeAlias = int | tuple[int, ...] | Callable[[dict[str, Any]], tuple[int, ...]]
 
@@ -58,13 +60,6 @@ def _triton() -> Any:
     return triton
 
 
-def _array(value: Any) -> Any:
-    """A tensor on the CPU as the numpy array whose memory it is; anything else as it is."""
-    if hasattr(value, "data_ptr") and hasattr(value, "numpy"):
-        return value.detach().numpy()
-    return value
-
-
 @define(eq=False)
 class TritonKernel:
     """A kernel in Triton, for numpy arrays (or tensors on the CPU).
@@ -90,20 +85,32 @@ class TritonKernel:
         Raises:
             UserError: Triton is not installed or does not accept it, or an argument does not fit.
         """
-        options = {name: kwargs.pop(name) for name in _OPTIONS if name in kwargs}
-        values = self._bound(args, kwargs)
+        own = {parameter.name for parameter in self.function.params}
+        options = {name: kwargs[name] for name in _OPTIONS if name in kwargs}
+        kwargs = {name: kwargs[name] for name in kwargs if name in own or name not in _OPTIONS}
+        given = self._bound(args, kwargs)
+        small = {
+            name: SMALL_FLOATS[type_name(value)][1]
+            for name, value in given.items()
+            if is_tensor(value) and type_name(value) in SMALL_FLOATS
+        }
+        values = {
+            name: tensor_array(value) if is_tensor(value) else value
+            for name, value in given.items()
+        }
         signature, constants, aligned = self._specialised(values)
+        signature |= {name: f"*{type_}" for name, type_ in small.items()}
         key = repr((signature, sorted(constants.items()), sorted(aligned), options))
         if key not in self._kernels:
             self._kernels[key] = self._compiled(signature, constants, aligned, options)
         kernel, warps, shared = self._kernels[key]
         programs = grid(dict(values)) if callable(grid) else grid
         names = [name for name in values if signature[name] != "constexpr"]
-        given = {name: values[name] for name in names}
+        arguments = {name: values[name] for name in names}
         for number in range(len(kernel.function.parameters) - len(names)):
-            given[f"scratch {number}"] = 0  # the compiler's own, which it uses only if it says so
+            arguments[f"scratch {number}"] = 0  # the compiler's own
         shape = Shape(grid_of(programs), (32 * warps, 1, 1))
-        current().launch(kernel, shape, given, shared, execute)
+        current().launch(kernel, shape, arguments, shared, execute)
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Arguments by name, in order."""
@@ -113,7 +120,7 @@ class TritonKernel:
             names = ", ".join(self.function.signature.parameters)
             raise UserError(f"kernel {self._name!r}: {error}; its arguments: {names}") from error
         bound.apply_defaults()
-        return {name: _array(value) for name, value in bound.arguments.items()}
+        return dict(bound.arguments)
 
     @property
     def _name(self) -> str:
@@ -218,6 +225,46 @@ def triton_kernel(function: Any, capability: int = DEFAULT_CAPABILITY) -> Triton
     return TritonKernel(function, capability)
 
 
+class _Driver:
+    """What kernels and those who launch them ask of Triton's driver, without a GPU.
+
+    Args:
+        capability: compute capability of the GPU that there would be.
+    """
+
+    def __init__(self, capability: int) -> None:
+        self._capability = capability
+        self.utils = self
+
+    def get_current_target(self) -> Any:
+        """What kernels are compiled for."""
+        from triton.backends.compiler import GPUTarget
+
+        return GPUTarget("cuda", self._capability, 32)
+
+    def get_current_device(self) -> int:
+        """Number of the GPU."""
+        return 0
+
+    def get_device_capability(self, *_: Any) -> tuple[int, int]:
+        """Compute capability, in two parts."""
+        return divmod(self._capability, 10)
+
+    def get_active_torch_device(self) -> Any:
+        """Where tensors lie: on the CPU."""
+        import torch
+
+        return torch.device("cpu")
+
+    def get_device_properties(self, *_: Any) -> dict[str, int]:
+        """Those of an A100, or an H100, by the capability."""
+        sms, shared = (108, 166_912) if self._capability < _HOPPER else (132, 232_448)
+        return {"multiprocessor_count": sms, "max_shared_mem": shared, "warpSize": 32}
+
+
+_HOPPER = 90
+
+
 @contextmanager
 def capture_triton(
     name: str = "captured", capability: int = DEFAULT_CAPABILITY, execute: bool = True
@@ -226,25 +273,36 @@ def capture_triton(
 
     Args:
         name: of the program, for results.
-        capability: compute capability that kernels are compiled for.
+        capability: compute capability that kernels are compiled for; kernels with an autotuner run
+            with its first configuration.
         execute: as of `gpusim.ptx.kernel_file.LoadedKernel.launch`.
 
     Raises:
         UserError: Triton is not installed.
     """
-    _triton()
+    triton = _triton()
+    from triton.runtime.autotuner import Autotuner
     from triton.runtime.jit import JITFunction
 
     known: dict[int, TritonKernel] = {}
-    before = JITFunction.run
+    tuned: set[str] = set()
 
     def run(function: Any, *args: Any, grid: Grid, warmup: bool, **kwargs: Any) -> None:
         kernel = known.setdefault(id(function), TritonKernel(function, capability))
         kernel.launch(grid, *args, execute=execute and not warmup, **kwargs)
 
-    JITFunction.run = run
-    try:
-        with capture(name) as captured:
-            yield captured
-    finally:
-        JITFunction.run = before
+    def untimed(tuner: Any, *_: Any, **__: Any) -> float:
+        tuned.add(str(tuner.base_fn.__name__))
+        return 0.0
+
+    with (
+        changed(JITFunction, {"run": run}),
+        changed(Autotuner, {"_bench": untimed}),
+        changed(triton.runtime.driver, {"_active": _Driver(capability)}),
+        capture(name) as captured,
+    ):
+        yield captured
+        captured.notices += [
+            f"{one} runs with the first of its configurations: the autotuner has no GPU to measure"
+            for one in sorted(tuned)
+        ]

@@ -12,6 +12,7 @@ TENSOR_MEMORY = "accesses of matrices by whole warps, not modelled"
 PREFETCHES = "prefetches, which only take their issue cycle"
 FENCES = "fences, which only take their issue cycle"
 PART_OF_BLOCK = "barriers of part of a block, at which the machine's warps do not wait"
+PRINTS = "what kernels print, which is left out"
 CLUSTERS = "clusters of blocks, not modelled"
 
 _BY_OPCODE = {
@@ -27,9 +28,7 @@ def unmodelled(body: Iterable[Instruction]) -> Iterator[tuple[str, str]]:
     """Reasons, and names of the instructions, once for each place in the code."""
     for one in body:
         reason = _BY_OPCODE.get(one.opcode)
-        if one.opcode == "wmma" and one.has("load", "store"):
-            reason = TENSOR_MEMORY
-        elif one.opcode in {"bar", "barrier"}:
+        if one.opcode in {"bar", "barrier"}:
             reason = _of_barrier(one)
         if reason is not None:
             yield reason, one.opcode

@@ -272,3 +272,35 @@ ld.global.u32 %r1, [%rd3+256];
     out = np.zeros(96, np.uint32)
     kernel(tmp_path, body).launch(1, 64, out, 0)
     assert out[:32].tolist() == list(range(32, 64))
+
+
+def test_a_value_that_was_moved_stays_where_threads_part(tmp_path):
+    """All threads move it together first, and then only some of them change its source."""
+    made = kernel(
+        tmp_path,
+        """
+mov.u32 %r4, 0;
+mov.u32 %r5, 0;
+mov.u32 %r6, 0;
+mov.u32 %r1, 0;
+and.b32 %r7, %r0, 3;
+add.s32 %r7, %r7, 3;
+setp.ne.u32 %p2, %r0, 999;
+LOOP:
+add.s32 %r4, %r4, 5;
+add.s32 %r4, %r4, %r0;
+@%p2 bra MIDDLE;
+add.s32 %r3, %r3, 1;
+MIDDLE:
+add.s32 %r1, %r1, %r5;
+mov.u32 %r5, %r4;
+setp.lt.u32 %p1, %r6, %r7;
+add.s32 %r6, %r6, 1;
+@%p1 bra LOOP;
+""",
+    )
+    out = np.zeros(64, np.int32)
+    made.launch(1, 64, out, 0)
+    threads = np.arange(64)
+    rounds = 3 + threads % 4
+    assert out.tolist() == ((5 + threads) * rounds * (rounds + 1) // 2).tolist()

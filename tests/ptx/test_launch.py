@@ -207,7 +207,7 @@ def test_what_a_run_does_not_honour_is_told(tmp_path):
 .reg .b64 %rd<3>;
 .reg .b32 %r<9>;
 ld.param.u64 %rd1, [a];
-wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r1, %r2}, [%rd1];
+tex.1d.v4.f32.s32 {%r1, %r2, %r3, %r4}, [%rd1, {%r5}];
 prefetch.global.L2 [%rd1];
 membar.gl;
 bar.sync 0;
@@ -221,7 +221,7 @@ ret;
     with gpusim.capture() as captured:
         gpusim.load_kernel(path, registers=16).launch(1, 32, np.zeros(4))
     (told,) = captured.application().warnings()
-    for part in ("1 wmma", "1 prefetch", "1 membar", "1 barrier: barriers of part of a block"):
+    for part in ("1 tex", "1 prefetch", "1 membar", "1 barrier: barriers of part of a block"):
         assert part in told
     result = gpusim.simulate("tiny", captured)
-    assert any("1 wmma" in one for one in result.warnings)
+    assert any("1 tex" in one for one in result.warnings)
