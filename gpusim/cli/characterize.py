@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gpusim.cli.characterize_tlbs import Asked, print_tlbs
 from gpusim.cli.options import (
     WORKLOADS,
     AllowCode,
@@ -18,6 +19,7 @@ from gpusim.cli.options import (
     Variants,
     split_settings,
 )
+from gpusim.core.errors import UserError
 from gpusim.core.user_code import Imports, permit
 
 if TYPE_CHECKING:
@@ -25,22 +27,37 @@ if TYPE_CHECKING:
 
     from gpusim.studies.characterize import ApplicationCharacterization, Characterization
 
+_MODEL = "kepler-uvm"
+"""The model where none is named."""
+
 
 def characterize(
-    workload: Annotated[
-        str,
+    names: Annotated[
+        list[str],
         typer.Argument(
-            help="Name of a shipped workload, or path of a .toml file or a trace.",
+            metavar="[{model}] {workload}",
+            help="A model, as --model names it, and a shipped workload, a .toml file or a trace.",
             autocompletion=WORKLOADS,
         ),
     ],
     model: Annotated[
-        str, typer.Option("--model", "-m", help="Its SMs, occupancy, line and page size count.")
-    ] = "kepler-uvm",
+        str | None,
+        typer.Option(
+            "--model", "-m", help=f"SMs, occupancy, line and page size count; else {_MODEL}."
+        ),
+    ] = None,
     variant: Variants = None,
     settings: Settings = None,
     scale: Scale = "quick",
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    tlbs: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DESIGNS",
+            help="Pass lookups through TLBs: base, recipes, names of them, or keys with values, "
+            'as "L2.entries=512,1024 L2.ways=8,16".',
+        ),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="HDF5 file of all numbers.")
     ] = None,
@@ -50,21 +67,38 @@ def characterize(
     allow_code: AllowCode = False,
     as_json: Json = False,
 ) -> None:
-    """Tell reuse, reuse distances and footprint of a workload before any TLB."""
+    """Tell reuse, reuse distances and footprint of a workload, or what TLBs do with it."""
     if allow_code:
         permit(Imports.ALL)
-    from gpusim.cli.progress import block_progress
-    from gpusim.machine.load import load_model
-    from gpusim.studies.characterize import characterize as characterize_workload
-    from gpusim.workloads.workload import load_workload
-
     if plot is not None:
         from gpusim.views.plots import check_picture
 
         check_picture(plot)
+    machine, program = _two(names, model)
     of_model, of_workload = split_settings(settings)
-    machine = load_model(model, variant or (), of_model)
-    program = load_workload(workload, scale, seed, of_workload)
+    asked = Asked(machine, tuple(variant or ()), of_model, program, scale, seed, of_workload)
+    if tlbs is not None:
+        if output is not None:
+            raise UserError("with --tlbs there is no HDF5 file: --json prints all numbers")
+        print_tlbs(asked, tlbs, plot, as_json=as_json)
+        return
+    _characterize(asked, output, plot, as_json=as_json)
+
+
+def _two(names: list[str], model: str | None) -> tuple[str, str]:
+    """The model and the workload that words of the command line name."""
+    if len(names) > 2:
+        raise UserError(f"{len(names)} names; allowed: a workload, or a model and a workload")
+    if len(names) == 2 and model is not None:
+        raise UserError(f"two models: {names[0]!r} and --model {model}")
+    return (model or _MODEL, names[0]) if len(names) == 1 else (names[0], names[1])
+
+
+def _characterize(asked: Asked, output: Path | None, plot: Path | None, *, as_json: bool) -> None:
+    from gpusim.cli.progress import block_progress
+    from gpusim.studies.characterize import characterize as characterize_workload
+
+    machine, program = asked.model(), asked.workload()
     with block_progress() as progress:
         found = characterize_workload(program, machine, output=output, progress=progress)
     if plot is not None:

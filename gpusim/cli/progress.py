@@ -31,8 +31,10 @@ def live_progress(title: str) -> Iterator[Report | None]:
 
 
 @contextmanager
-def block_progress(title: str = "") -> Iterator[Callable[[str, int], None] | None]:
-    """A callback that shows an application and its blocks; None where stderr is no terminal."""
+def block_progress(
+    title: str = "", unit: str = "blocks"
+) -> Iterator[Callable[[str, int], None] | None]:
+    """A callback that shows an application and its units; None where stderr is no terminal."""
     console = stderr_console()
     if not console.is_terminal:
         yield None
@@ -40,7 +42,7 @@ def block_progress(title: str = "") -> Iterator[Callable[[str, int], None] | Non
     with Bar(
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
-        TextColumn("{task.completed:,} blocks", justify="right"),
+        TextColumn(f"{{task.completed:,}} {unit}", justify="right"),
         TimeElapsedColumn(),
         console=console,
         transient=True,

@@ -185,8 +185,8 @@ class FirstCache:
         """Forget all lines."""
         raise NotImplementedError
 
-    def warm(self, lines: list[int], sectors: list[int], kinds: list[int]) -> None:
-        """Accesses without a clock."""
+    def warm(self, lines: list[int], sectors: list[int], kinds: list[int]) -> list[bool]:
+        """Accesses without a clock; returns which of them go on to the memory behind."""
         raise NotImplementedError
 
     def asks(self, sectors: int) -> int:

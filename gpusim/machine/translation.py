@@ -30,6 +30,7 @@ from gpusim.hardware.tlb import (
     forward_table_level,
     make_array,
 )
+from gpusim.machine.domains import Domain
 from gpusim.machine.memory_system import MemorySystem, WalkersOfDomains
 from gpusim.machine.pages import Pages
 
@@ -173,32 +174,14 @@ class TranslationStages:
         if name == FBT_LEVEL:
             fbts = self._fbts
             return ForwardTableArray(lambda tag: fbts[tag >> ASID_SHIFT].cached_under(tag))
-        if config.ideal:
-            return IdealArray(lambda asid, vpn: self._pages.table.walk(asid, vpn).mapping)
-        in_cycles = evolve(config, latency=cycles(config.latency.cycles(self._config.clock)))
-        array = make_array(in_cycles)
-        most = array.traits().most_spaces
-        if 0 < most < self._apps:
-            raise UserError(
-                f"tlb.{name}.array: {config.array.policy!r} serves {most} "
-                f"applications, there are {self._apps}"
-            )
-        return array
+        return tlb_array(name, config, self._config, self._pages, self._apps)
 
     def _fill_policy(self, config: TlbConfig) -> FillPolicy | None:
-        """None where everything goes into the array: no policy need be asked."""
-        if config.ideal:
-            return None
-        policy: FillPolicy = make_policy(
-            Slot.TLB_FILL, config.fill, *self._config.tlb_users(config, self._apps)
-        )
-        return None if type(policy) is AlwaysFill else policy
+        return tlb_fill_policy(config, self._config, self._apps)
 
     def _group(self, scope: str, sm: int) -> int:
         """Which of the stages of `scope` serves an SM."""
-        if scope in (SLICES, "instance"):
-            return self._system_of[sm].domain.index
-        return self._system_of[sm].domain.group(sm, self._config.sms_of(scope))
+        return tlb_of(scope, sm, self._system_of[sm].domain, self._config)
 
     def _groups(self, scope: str) -> list[list[int]]:
         """The SMs that each stage of `scope` serves."""
@@ -214,6 +197,45 @@ class TranslationStages:
         return WalkersOfDomains(
             {app: one.translations for one in systems for app in one.domain.apps}
         )
+
+
+def tlb_array(name: str, tlb: TlbConfig, config: GpuConfig, pages: Pages, apps: int) -> TlbArray:
+    """What a TLB of a level holds.
+
+    Args:
+        name: of the level, for messages.
+        tlb: what the TLB is like.
+        config: the machine.
+        pages: of all address spaces.
+        apps: applications.
+
+    Raises:
+        UserError: the array serves fewer applications.
+    """
+    if tlb.ideal:
+        return IdealArray(lambda asid, vpn: pages.table.walk(asid, vpn).mapping)
+    array = make_array(evolve(tlb, latency=cycles(tlb.latency.cycles(config.clock))))
+    most = array.traits().most_spaces
+    if 0 < most < apps:
+        raise UserError(
+            f"tlb.{name}.array: {tlb.array.policy!r} serves {most} applications, there are {apps}"
+        )
+    return array
+
+
+def tlb_fill_policy(tlb: TlbConfig, config: GpuConfig, apps: int) -> FillPolicy | None:
+    """What goes into a TLB; None where everything does: no policy need be asked."""
+    if tlb.ideal:
+        return None
+    policy: FillPolicy = make_policy(Slot.TLB_FILL, tlb.fill, *config.tlb_users(tlb, apps))
+    return None if type(policy) is AlwaysFill else policy
+
+
+def tlb_of(scope: str, sm: int, domain: Domain, config: GpuConfig) -> int:
+    """Which of the TLBs of `scope` serves an SM, which lies in a domain."""
+    if scope in (SLICES, "instance"):
+        return domain.index
+    return domain.group(sm, config.sms_of(scope))
 
 
 def tlb_states(config: GpuConfig) -> tuple[str, ...]:

@@ -267,26 +267,29 @@ class L1Cache(Component, FirstCache):
             self.clear()
             self.array.take_over(array)
 
-    def warm(self, lines: list[int], sectors: list[int], kinds: list[int]) -> None:
-        for number, line in enumerate(lines):
-            self._warm(line, sectors[number], kinds[number])
+    def warm(self, lines: list[int], sectors: list[int], kinds: list[int]) -> list[bool]:
+        return [
+            self._warm(line, sectors[number], kinds[number]) for number, line in enumerate(lines)
+        ]
 
-    def _warm(self, line: int, sectors: int, kind: int) -> None:
-        """An untimed access, which is not announced to listeners."""
+    def _warm(self, line: int, sectors: int, kind: int) -> bool:
+        """An untimed access, which is not announced to listeners; whether it goes on."""
         array = self.array
         if kind == _LOAD:
             if not self._sectored:
-                array.use(line, sectors, self._whole)
-            elif missing := array.missing(line, sectors):
+                return array.use(line, sectors, self._whole) != 0
+            missing = array.missing(line, sectors)
+            if missing:
                 array.fill(line, self._fetched[missing])
-            return
+            return missing != 0
         left = self.stores.left(sectors) if kind == _STORE else LINE_GOES
         if left == LINE_GOES:
             array.remove(line)
-            return
+            return True
         array.missing(line, 0)
         if left & ~array.state(line):
             array.fill(line, left)
+        return True
 
     # -- reports ---------------------------------------------------------------------------------
 

@@ -88,9 +88,8 @@ def coalesce(chunk: LaneChunk, coalescing: Coalescing) -> list[Segment]:
         coalescing: what transactions are like.
     """
     line_bytes = coalescing.line_bytes
-    whole = lanes_that_cover(chunk) if coalescing.covered else None
     memory = IS_MEMORY[chunk.kind]
-    counts, found_lines, found_sectors = _transactions(chunk.address, line_bytes, whole)
+    counts, found_lines, found_sectors = transactions_of(chunk, coalescing)
     args = np.tile(chunk.arg, (len(counts), 1))
     args[:, memory] = counts
     passes = None
@@ -125,6 +124,20 @@ def coalesce(chunk: LaneChunk, coalescing: Coalescing) -> list[Segment]:
         )
         first = last
     return segments
+
+
+def transactions_of(
+    chunk: LaneChunk, coalescing: Coalescing
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Transactions of the memory operations of a piece, ordered by warp, then operation, then lane.
+
+    Returns:
+        (warps, m) transactions of each of the m operations; of all transactions, the virtual line
+        numbers and the masks of their sectors, as `gpusim.core.warp_program.Segment` has them,
+        without byte masks and turns of atomics.
+    """
+    whole = lanes_that_cover(chunk) if coalescing.covered else None
+    return _transactions(chunk.address, coalescing.line_bytes, whole)
 
 
 def lanes_that_cover(chunk: LaneChunk) -> NDArray[np.bool_]:

@@ -68,9 +68,30 @@ def test_several_applications(tmp_path):
     assert "<svg" in picture.read_text()
 
 
+def test_tlbs_as_table_json_and_picture(tmp_path):
+    picture = tmp_path / "sizes.png"
+    words = ("--tlbs", "base L2.entries=128,256 L2.ways=8,16", "--plot", picture)
+    text = characterize("kepler-uvm", "srad", "--scale", "smoke", *words).stdout
+    for part in ("TLBs without timing", "entries=128 ways=8", "18,496", "compulsory", "are walks"):
+        assert part in text
+    height, width, _ = matplotlib.image.imread(picture).shape
+    assert width > height > 500
+    words = ("--tlbs", "base star", "--json", "--plot", tmp_path / "designs.png")
+    found = json.loads(characterize("kepler-uvm", "srad", "--scale", "smoke", *words).stdout)
+    assert [one["name"] for one in found["designs"]] == ["base", "star"]
+    first, second = found["designs"][0]["levels"]
+    counts = first["applications"]["srad"]
+    assert counts["hits"] + counts["misses"] == counts["lookups"] == 18496
+    assert second["applications"]["srad"]["lookups"] == counts["misses"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (("tiny", "atax", "-m", "tiny"), "two models: 'tiny' and --model tiny"),
+        (("tiny", "atax", "bfs"), "3 names; allowed: a workload, or a model and a workload"),
+        (("atax", "--tlbs", "L2.entires=4"), "did you mean 'tlb.L2.entries'"),
+        (("atax", "--tlbs", "base", "-o", "x.h5"), "--json prints all numbers"),
         (("atacks",), "there is no workload"),
         (("atax", "-m", "keppler-uvm"), "did you mean 'kepler-uvm'"),
         (("atax", "--set", "workload.m=3"), "workload.m: unknown parameter"),

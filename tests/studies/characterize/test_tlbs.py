@@ -1,0 +1,249 @@
+"""TLBs without a clock: against LRU by hand, the machine's own arrays, and the simulator."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+import numpy as np
+import pytest
+
+import gpusim
+from gpusim.studies.characterize import (
+    Design,
+    access_stream,
+    characterize_tlbs,
+    designs_of,
+    lru_stacks,
+    tlb_run,
+)
+from gpusim.studies.characterize.access_stream import EVENTS, StreamSite, stream
+from gpusim.studies.characterize.lru_stacks import LruStacks
+from gpusim.studies.characterize.tlb_levels import PolicyLevel, is_plain, untimed
+from tests.studies.characterize.listed import ListedLaunch, pages, workload_of
+
+ORDERLY = {
+    "sm.max_blocks": "1",
+    "sm.schedulers": "1",
+    "sm.lsu_interval": "30",
+    "sm.lsu_queue": "512",
+    "sm.max_loads": "4096",
+    "sm.store_credits": "65536",
+    "sm.shared_latency": "1 cycles",
+    "l1.latency": "1000000 cycles",
+    "l1.mshrs": "4096",
+    "l1.mshr_merge": "4096",
+    "tlb.L1.merging": "true",
+    "tlb.L1.mshrs": "1024",
+    "tlb.L2.latency": "1 cycles",
+    "tlb.L2.trip": "0 cycles",
+    "tlb.L2.ports": "64",
+    "walk.latency": "1 cycles",
+    "walk.walkers": "512",
+    "l2.latency": "1 cycles",
+    "l2.ports": "64",
+    "l2.mshrs": "4096",
+    "crossbar.ideal": "true",
+    "dram.ideal": "true",
+    "dram.ideal_latency": "1 cycles",
+    "dram.trip": "0 cycles",
+    "watchdog": "4000000000 cycles",
+}
+"""A `kepler-uvm` in which every access takes the same time, so that the order of warps is that of
+the untimed model: a fill comes before the next lookup of its SM."""
+
+
+def one_by_one(number, page, ways):
+    """Which accesses miss in LRU sets."""
+    sets: dict[int, OrderedDict[int, None]] = {}
+    missed = []
+    for which, one in zip(number.tolist(), page.tolist(), strict=True):
+        held = sets.setdefault(which, OrderedDict())
+        missed.append(one not in held)
+        held[one] = None
+        held.move_to_end(one)
+        if len(held) > ways:
+            held.popitem(last=False)
+    return missed
+
+
+@pytest.mark.parametrize("window", [7, 100, 2000])
+def test_stack_distances_are_lru_sets_of_all_ways(window):
+    rng = np.random.default_rng(3)
+    page = (rng.zipf(1.3, 2000) % 97).astype(np.int64)
+    number = page % 4
+    stacks = LruStacks(16, 2)
+    found = [
+        stacks.distances(number[at : at + window], page[at : at + window])
+        for at in range(0, len(page), window)
+    ]
+    distance = np.concatenate(found)
+    for ways in (2, 3, 8, 16):
+        assert (distance >= ways).tolist() == one_by_one(number, page, ways)
+    assert distance.max() == lru_stacks.NEVER_BEFORE
+
+
+def counts(result):
+    return {
+        design.name: [(one.total.lookups, one.total.misses) for one in design.levels]
+        for design in result.designs
+    }
+
+
+SMALL = "L1.entries=8,16 L1.ways=4,8 L2.entries=32,64"
+
+
+def test_stack_distances_agree_with_the_arrays_of_the_machine(monkeypatch):
+    designs = designs_of("kepler-uvm", SMALL)
+    workload = gpusim.load_workload("srad", "smoke")
+    plain = characterize_tlbs(workload, designs)
+    monkeypatch.setattr(tlb_run, "is_plain", lambda site: False)
+    monkeypatch.setattr(
+        tlb_run._Node,
+        "of",
+        classmethod(
+            lambda cls, site, asked, apps: cls(
+                asked, PolicyLevel(site), [site], [np.zeros(apps, dtype=np.int64)], [[]]
+            )
+        ),
+    )
+    assert counts(characterize_tlbs(workload, designs)) == counts(plain)
+    misses = [one.walks for one in plain.designs]
+    assert len(set(misses)) > 2
+
+
+def test_windows_make_no_difference(monkeypatch):
+    designs = designs_of("kepler-uvm", f"base star partitioning {SMALL}")
+    workload = gpusim.load_workload("nw", "smoke")
+    whole = characterize_tlbs(workload, designs)
+    monkeypatch.setattr(access_stream, "WINDOW", 50)
+    assert characterize_tlbs(workload, designs) == whole
+
+
+def in_simulator(model, workload):
+    """Lookups and misses that were not merged, by level."""
+    counters = gpusim.simulate(model, workload).counters
+    found = []
+    for level in model.config.tlb:
+        mine = counters[counters["component"].astype(str) == f"tlb/{level}"]
+        totals = mine.groupby("counter")["value"].sum()
+        found.append((int(totals["lookups"]), int(totals["misses"] - totals["merged"])))
+    return found
+
+
+FOUR = {
+    "base": ((), {}),
+    "small": ((), {"tlb.L2.entries": "64", "tlb.L2.ways": "8"}),
+    "star": (("star",), {"tlb.L2.entries": "8", "tlb.L2.ways": "4"}),
+    "compression": (("compression",), {"tlb.L2.entries": "64", "tlb.L2.ways": "8"}),
+}
+"""Designs of the L2 TLB behind an L1 TLB of 16 entries."""
+
+
+def four():
+    made = []
+    for name, (variants, own) in FOUR.items():
+        settings = ORDERLY | {"tlb.L1.entries": "16"} | own
+        made.append(Design(name, gpusim.load_model("kepler-uvm", variants, settings)))
+    return made
+
+
+QUICK = ("atax", "bfs", "gemm", "nw", "hotspot", "fft", "mvt", "pagerank", "kmeans", "2dconv")
+
+
+def test_agrees_with_the_simulator():
+    agrees(gpusim.load_workload("srad", "smoke"))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", QUICK)
+def test_agrees_with_the_simulator_at_length(name):
+    agrees(gpusim.load_workload(name, "quick"))
+
+
+def agrees(workload):
+    """All lookups are the same, misses of either level nearly as many, in four designs."""
+    designs = four()
+    found = characterize_tlbs(workload, designs)
+    for design in designs:
+        timed = in_simulator(design.model, workload)
+        (lookups, misses), (asked, walks) = counts(found)[design.name]
+        assert lookups == timed[0][0]
+        assert asked == misses == pytest.approx(timed[0][1], rel=0.02)
+        assert walks == pytest.approx(timed[1][1], rel=0.02)
+
+
+def test_lookups_behind_an_l1_cache_agree():
+    model = gpusim.load_model("v100", (), {"sm.count": "2", "sm.max_blocks": "1"})
+    workload = gpusim.load_workload("srad", "smoke")
+    found = counts(characterize_tlbs(workload, [Design("v100", model)]))
+    transactions = counts(characterize_tlbs(workload, designs_of("kepler-uvm", "base")))
+    assert found["v100"][0][0] == pytest.approx(in_simulator(model, workload)[0][0], rel=0.02)
+    assert found["v100"][0][0] < transactions["base"][0][0]
+
+
+def test_order_of_warps():
+    """Two warps, two loads each: a step is a wait; schedulers say who is first in it."""
+    warps = [[pages(0), pages(1)], [pages(2), pages(3)]]
+    model = gpusim.load_model("kepler-uvm", (), {"sm.count": "1"})
+    (tenant,) = tlb_run.assign_sms(model, workload_of(ListedLaunch([warps])))
+    site = StreamSite(model.config, 0, tenant.sms, tlb_run.RoundRobinPlacement())
+    (accesses,) = stream(tenant, site)
+    real = accesses.take(accesses.kind < EVENTS)
+    first = (1 << 20) // 4096
+    assert (real.line * 128 // 4096 - first).tolist() == [0, 2, 1, 3]
+    assert real.warp.tolist() == [0, 1, 0, 1]
+    assert (np.diff(real.cycle) > 0).all()
+
+
+def test_two_applications_keep_their_own_counts(tmp_path):
+    text = "".join(
+        f'[[applications]]\nname = "{name}"\nworkload = "{name}"\n' for name in ("atax", "bicg")
+    )
+    file = tmp_path / "two.toml"
+    file.write_text(text)
+    designs = designs_of("maxwell-mask", "base mask-tokens")
+    found = characterize_tlbs(gpusim.load_workload(str(file), "smoke"), designs)
+    assert found.applications == ("atax", "bicg")
+    first, second = found["base"].levels
+    assert all(one.lookups > one.misses > 0 for one in first.counts)
+    assert [one.misses for one in first.counts] == [one.lookups for one in second.counts]
+
+
+def test_timing_alone_is_no_design():
+    slow = gpusim.load_model("kepler-uvm", (), {"tlb.L2.ports": "1", "tlb.L2.mshrs": "9"})
+    fast = gpusim.load_model("kepler-uvm")
+    assert untimed(slow.config.tlb["L2"]) == untimed(fast.config.tlb["L2"])
+    names = [one.name for one in designs_of("kepler-uvm", "recipes")]
+    assert "star" in names
+    assert "compression" in names
+    assert "ideal-l1-tlb" not in names
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("entires=4", "no key 'tlb.L2.entires'; did you mean 'tlb.L2.entries'"),
+        ("L1.entries=", "no KEY=VALUE"),
+        ("ways=4 ways=8", "tlb.L2.ways is given twice"),
+        ("strar", "did you mean 'star'"),
+        ("entries=100", "tlb.L2"),
+        ("demand-paging", "demand paging moves pages"),
+        ("tlb-prefetch-next", "asks for pages when it has time"),
+    ],
+)
+def test_designs_that_cannot_be(text, message):
+    with pytest.raises(gpusim.UserError, match=message):
+        designs_of("kepler-uvm", text)
+
+
+def test_no_design_is_refused():
+    with pytest.raises(gpusim.UserError, match="no design"):
+        characterize_tlbs(gpusim.load_workload("atax", "smoke"), [])
+
+
+def test_plain_levels_are_told_from_others():
+    machine = tlb_run._Pass(
+        gpusim.load_workload("atax", "smoke"), designs_of("kepler-uvm", "base star huge-pages")[:2]
+    )
+    plain = [[is_plain(node.sites[place]) for node, place in chain] for chain in machine._chains]
+    assert plain == [[True, True], [True, False]]
