@@ -28,7 +28,7 @@ from gpusim.core.warp_program import (
     execute_in_step,
     most_in_step,
 )
-from gpusim.hardware.sm.block_scheduler import BlockPlacement
+from gpusim.hardware.sm.block_placement import BlockPlacement
 from gpusim.hardware.sm.coalescer import IS_MEMORY, Coalescing, transactions_of
 from gpusim.hardware.sm.occupancy import Occupancy, blocks_per_sm
 from gpusim.machine import Tenant
@@ -40,13 +40,16 @@ WINDOW: Final = 1 << 20
 
 EVENTS: Final = 100
 """Kinds of entries from here on are no accesses."""
-BLOCK_END: Final = 100
-"""A thread block leaves its slot."""
-KERNEL_BEGIN: Final = 101
+KERNEL_BEGIN: Final = 100
 """A launch begins: `slot` is how many blocks the SM will hold, `line` its shared memory in
 bytes."""
-KERNEL_END: Final = 102
+KERNEL_END: Final = 101
 """A launch has ended."""
+WARP_BEGIN: Final = 102
+WARP_END: Final = 103
+"""A warp begins or ends, with its block."""
+BLOCK_END: Final = 104
+"""A thread block leaves its slot."""
 
 _STEP_BITS: Final = 48
 _TURN_BITS: Final = 8
@@ -125,7 +128,7 @@ class StreamSite:
 
     config: GpuConfig
     app: int
-    sms: range
+    sms: Sequence[int]
     placement: BlockPlacement
 
 
@@ -168,7 +171,8 @@ class _LaunchStream:
         if not per_sm:
             raise UserError(f"a block of kernel {launch.name!r} does not fit on an SM of the model")
         rooms = [Occupancy(config) for _ in range(sms)]
-        self._event(KERNEL_BEGIN, clock.step, range(sms), per_sm, per_sm * launch.shared_bytes)
+        held = per_sm * launch.shared_bytes
+        self._event(KERNEL_BEGIN, clock.step, range(sms), slot=per_sm, line=held)
         running: list[tuple[int, int, int, int, list[int]]] = []
         now = clock.step
         for block, executed in enumerate(_executed(launch, config, self._coalescing)):
@@ -182,21 +186,22 @@ class _LaunchStream:
                 while running and running[0][0] == now:
                     _, _, sm, slot, warps = heappop(running)
                     rooms[sm].give_back(launch, slot, warps)
-                    self._event(BLOCK_END, now, [sm], slot, 0)
+                    self._end(now, sm, slot, warps)
                 if self._waiting >= max(WINDOW, self._kept):
                     yield from self._hand_on(now)
             slot, warps = rooms[chosen].take(launch)
             self._add(executed, now, chosen, slot, warps)
             heappush(running, (now + executed.steps, block, chosen, slot, warps))
         while running:
-            now, _, sm, slot, _ = heappop(running)
-            self._event(BLOCK_END, now, [sm], slot, 0)
-        self._event(KERNEL_END, now, range(sms), 0, 0)
+            now, _, sm, slot, warps = heappop(running)
+            self._end(now, sm, slot, warps)
+        self._event(KERNEL_END, now, range(sms))
         clock.step = now + 1
         yield from self._hand_on(now + 1)
 
     def _add(self, executed: _Executed, now: int, sm: int, slot: int, warps: Sequence[int]) -> None:
         """A block begins."""
+        self._event(WARP_BEGIN, now, [sm] * len(warps), slot=slot, warp=warps)
         count = len(executed.time)
         whole = np.full(count, self._site.sms[sm]), np.zeros(count, dtype=np.int64)
         accesses = Accesses(
@@ -212,21 +217,22 @@ class _LaunchStream:
         self._pending.append((executed.time + (now << _TURN_BITS), accesses))
         self._waiting += count
 
-    def _event(self, kind: int, step: int, sms: Sequence[int], slot: int, line: int) -> None:
-        """Something happens on some SMs."""
-        first, count = self._site.sms.start, len(sms)
-        zeros = np.zeros(count, dtype=np.int64)
-        event = Accesses(
-            np.array(sms, dtype=np.int64) + first,
-            zeros,
-            zeros + self._site.app,
-            zeros + slot,
-            zeros,
-            zeros + line,
-            zeros,
-            zeros + kind,
-        )
-        self._pending.append((zeros + (step << _TURN_BITS), event))
+    def _end(self, step: int, sm: int, slot: int, warps: Sequence[int]) -> None:
+        """A block ends."""
+        self._event(WARP_END, step, [sm] * len(warps), slot=slot, warp=warps)
+        self._event(BLOCK_END, step, [sm], slot=slot)
+
+    def _event(
+        self, kind: int, step: int, sms: Sequence[int], **values: int | Sequence[int]
+    ) -> None:
+        """Something happens on some SMs; `values`: of the fields of `Accesses`."""
+        zeros = np.zeros(len(sms), dtype=np.int64)
+        event = dict.fromkeys(FIELDS, zeros)
+        event["sm"] = np.array([self._site.sms[one] for one in sms], dtype=np.int64)
+        event["app"] = zeros + self._site.app
+        event["kind"] = zeros + kind
+        event.update((name, zeros + np.array(value)) for name, value in values.items())
+        self._pending.append((zeros + (step << _TURN_BITS), Accesses(**event)))
 
     def _hand_on(self, before: int) -> Iterator[Accesses]:
         """What happens before a step, in order."""
@@ -292,11 +298,10 @@ def _accesses(
         if not memory.any():
             continue
         counts, line, sectors = transactions_of(chunk, coalescing)
+        kinds = chunk.kind[memory].astype(np.int64)
         number = np.repeat(np.arange(counts.size), counts.ravel())
         warp, row = np.divmod(number, counts.shape[1])
-        parts.append(
-            (step[memory][row, warp], warp, row + rows, line, sectors, chunk.kind[memory][row])
-        )
+        parts.append((step[memory][row, warp], warp, row + rows, line, sectors, kinds[row]))
         rows += counts.shape[1]
     done = np.zeros(blocks, dtype=np.int64) if steps is None else steps.done
     if not parts:
@@ -308,15 +313,15 @@ def _accesses(
     time = (step << _TURN_BITS) + order.turns(step, block * own + warp, row)
     place = np.lexsort((*order.within(warp, row), time, block))
     bounds = np.searchsorted(block[place], np.arange(blocks + 1)).tolist()
-    for number in range(blocks):
-        which = place[bounds[number] : bounds[number + 1]]
+    for one in range(blocks):
+        which = place[bounds[one] : bounds[one + 1]]
         yield _Executed(
-            int(last[number]),
+            int(last[one]),
             time[which],
             warp[which],
             line[which],
             sectors[which],
-            kind[which].astype(np.int64),
+            kind[which],
         )
 
 

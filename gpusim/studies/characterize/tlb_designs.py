@@ -58,6 +58,8 @@ def refusal(config: GpuConfig) -> str:
         return 'with l1.translation = "after-l2" the TLBs are asked for what misses the L2 cache'
     if config.fbt is not None:
         return "the forward table (fbt) answers while lines are in the L2 cache"
+    if config.node is not None:
+        return "GPUs of a node ([node]) place pages and blocks as time goes on"
     if config.paging is not None:
         return "demand paging moves pages when they are asked for in time"
     return ""

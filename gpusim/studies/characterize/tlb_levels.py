@@ -30,12 +30,22 @@ from gpusim.studies.characterize.access_stream import (
     BLOCK_END,
     EVENTS,
     KERNEL_BEGIN,
+    WARP_BEGIN,
+    WARP_END,
     Accesses,
     Ints,
 )
 from gpusim.studies.characterize.lru_stacks import LruStacks
 
 Mask: TypeAlias = NDArray[np.bool_]
+
+_SIGNALS: Final = {
+    KERNEL_BEGIN: "kernel.begin",
+    BLOCK_END: "block.end",
+    WARP_BEGIN: "warp.begin",
+    WARP_END: "warp.end",
+}
+"""What arrays and policies can listen to."""
 
 _TLB_BITS: Final = 52
 _ASID_BITS: Final = 46
@@ -246,14 +256,15 @@ class PolicyLevel(Level):
         self._place: dict[int, int] = {}
         """By SM, its number among those of its TLB."""
         board = SignalBoard(Environment(), apps, self._find)
-        self._kernels: dict[int, Probe[[int, int, int]]] = {}
-        self._ends: dict[int, Probe[[int, int, int]]] = {}
+        self._probes: dict[tuple[int, int], Probe[...]] = {}
+        """By SM and kind of event."""
         for sms in sms_of.values():
             for number, sm in enumerate(sms):
                 self._place[sm] = number
-                self._kernels[sm], self._ends[sm] = Probe(), Probe()
-                board.offer("kernel.begin", self._kernels[sm], [sm])
-                board.offer("block.end", self._ends[sm], [sm])
+                for kind, name in _SIGNALS.items():
+                    probe: Probe[...] = Probe()
+                    self._probes[sm, kind] = probe
+                    board.offer(name, probe, [sm])
         for sms in sms_of.values():
             config = site.of(sms[0])
             array = tlb_array(site.name, config, site.base, machine.pages, apps)
@@ -315,9 +326,9 @@ class PolicyLevel(Level):
         """Which rows miss where everything is filled."""
         array, find, several = self._arrays[number], self._find, self._several
         lookup, insert, found = array.lookup, array.insert, []
-        for place, (tag, slot, _, sm, _, cycle, kind) in enumerate(rows):
+        for place, (tag, slot, warp, sm, app, cycle, kind) in enumerate(rows):
             if kind >= EVENTS:
-                self._event(kind, sm, slot, cycle)
+                self._event(kind, sm, slot, warp, app, cycle)
                 continue
             own = slot_of(self._place[sm], slot) if several and self._by_slot else slot
             if lookup(tag, own) is None:
@@ -332,7 +343,7 @@ class PolicyLevel(Level):
         array, found = self._arrays[number], []
         for place, (tag, slot, warp, sm, app, cycle, kind) in enumerate(rows):
             if kind >= EVENTS:
-                self._event(kind, sm, slot, cycle)
+                self._event(kind, sm, slot, warp, app, cycle)
                 continue
             own = slot_of(self._place[sm], slot) if self._several and self._by_slot else slot
             asker = Translation(app, tag >> ASID_SHIFT, sm, tag, slot, warp, pair(-1, cycle))
@@ -356,9 +367,11 @@ class PolicyLevel(Level):
                     array.spilled.clear()
         return found
 
-    def _event(self, kind: int, sm: int, slot: int, cycle: int) -> None:
-        """An array by block slots follows blocks and launches."""
-        if kind == KERNEL_BEGIN:
-            self._kernels[sm](sm, slot, cycle)
-        elif kind == BLOCK_END:
-            self._ends[sm](sm, slot, cycle)
+    def _event(self, kind: int, sm: int, *values: int) -> None:
+        """An array or a policy follows launches, blocks or warps; `values`: slot to cycle."""
+        if kind in _SIGNALS:
+            slot, warp, app, cycle = values
+            if kind in (WARP_BEGIN, WARP_END):
+                self._probes[sm, kind](sm, warp, app, cycle)
+            else:
+                self._probes[sm, kind](sm, slot, cycle)

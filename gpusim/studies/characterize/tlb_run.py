@@ -16,7 +16,8 @@ from gpusim.core.registry import Slot, make_policy
 from gpusim.core.request import Kind
 from gpusim.core.version import __version__
 from gpusim.core.warp_program import Op
-from gpusim.hardware.sm.block_scheduler import RoundRobinPlacement
+from gpusim.files.units import cycles
+from gpusim.hardware.sm.block_placement import RoundRobinPlacement
 from gpusim.hardware.sm.coalescer import KIND_OF_OP
 from gpusim.hardware.sm.sharing import SmSharing
 from gpusim.machine import Machine
@@ -118,7 +119,7 @@ def _accesses_of(config: GpuConfig) -> tuple[object, ...]:
     memory = config.memory
     return (
         config.sm,
-        evolve(config.l1, latency=config.sm.shared_latency),
+        evolve(config.l1, latency=cycles(1)),
         config.mig,
         (memory.page, memory.size, memory.frames, memory.levels, memory.table_entries),
     )
@@ -196,7 +197,10 @@ class _Pass:
         found: list[tuple[_Node, int]] = []
         for name, config in design.config.tlb.items():
             site = LevelSite(name, untimed(config), self._machine, design.config)
-            node, place = self._node(nodes, site)
+            try:
+                node, place = self._node(nodes, site)
+            except UserError as error:
+                raise UserError(f"design {design.name!r}, tlb.{name}: {error}") from error
             found.append((node, place))
             nodes = node.below[place]
         return found
