@@ -62,11 +62,12 @@ WALKS = Figure(
 STALLED_WARPS = Figure(
     id="mask.fig6",
     title="Fig. 6: warps stalled by a TLB miss",
-    about="Each application alone on all SMs, SharedTLB: warps of one SM that wait for a page "
-    "that neither its L1 TLB nor the L2 TLB has.",
+    about="Each application alone on all SMs, SharedTLB: warps of one SM that a page stalls which "
+    "neither its L1 TLB nor the L2 TLB has: they wait for it, or their own misses until it is "
+    "there.",
     sweeps=(ALONE,),
     table=mean_and_most("tlb_L1_stalled_warps", "tlb_L1_stalled_warps_max"),
-    draw=Bars("warps of an SM that\nwait for one walk"),
+    draw=Bars("warps of an SM that\none walk stalls"),
     measure=highest("mask.fig6.stalled_warps", MOST, "{:.0f}"),
     cell="{:.1f}",
 )

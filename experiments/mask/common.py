@@ -54,7 +54,10 @@ MASK = "mask-quick"
 
 HUGE = "huge-pages"
 
-BASELINES = {"Static": "static", "PWCache": "pwcache", "SharedTLB": BASE}
+PWCACHE = "pwcache-late"
+"""PWCache with the latency of the configuration that `l2.entry` is from."""
+
+BASELINES = {"Static": "static", "PWCache": PWCACHE, "SharedTLB": BASE}
 PARTS = {
     "MASK-TLB": "mask-tlb-quick",
     "MASK-Cache": "mask-cache-quick",

@@ -25,6 +25,7 @@ from .common import (
     IDEAL,
     MASK,
     PARTS,
+    PWCACHE,
     SMS,
     STUDIED,
     gain,
@@ -179,7 +180,7 @@ def l2_tlb_size(table: pd.DataFrame) -> dict[str, Measured]:
 
 
 ROWS, OPEN, CLOSED = "dram.page_policy", "open", "closed"
-WITH_PWCACHE = {"PWCache": "pwcache", **BOTH}
+WITH_PWCACHE = {"PWCache": PWCACHE, **BOTH}
 MOST = 0.008
 
 

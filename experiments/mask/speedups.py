@@ -28,6 +28,7 @@ from .common import (
     OWN,
     PAIRS,
     PARTS,
+    PWCACHE,
     STUDIED,
     WHOLE,
     by_category,
@@ -191,7 +192,7 @@ def scaling(table: pd.DataFrame) -> dict[str, Measured]:
     }
 
 
-ON_OTHER_GPUS = {"PWCache": "pwcache", **SCALED}
+ON_OTHER_GPUS = {"PWCache": PWCACHE, **SCALED}
 GPUS = {"Fermi": "fermi", "integrated": "integrated"}
 
 

@@ -254,6 +254,10 @@ def _check_misses(config: GpuConfig, name: str, tlb: TlbConfig, key: Key) -> Ite
         )
 
 
+ENTRY_BYTES = 8
+"""Of a page table."""
+
+
 def _check_walk(walk: WalkConfig) -> Iterator[Problem]:
     yield from _at_least(1, walk, ("walk",), ("walkers", "queue"))
     if walk.sent_by == "sms" and not walk.reads("l2"):
@@ -271,7 +275,7 @@ def _check_walk(walk: WalkConfig) -> Iterator[Problem]:
         yield from _at_least(1, cache, key, ("entries",))
         name = "entries"
     else:
-        yield from _one_size(cache.line, LINES, (*key, "line"))
+        yield from _one_size(cache.line, (ENTRY_BYTES, *LINES), (*key, "line"))
         name = "size"
         if cache.blocks < 1:
             yield Problem((*key, "size"), f"must hold a line of {format_bytes(cache.line)}")

@@ -97,7 +97,7 @@ class WalkCacheConfig:
         entries: of a ``"levels"`` or ``"paths"`` cache; of each level of a ``"split"`` one.
         size: of a ``"lines"`` cache.
         ways: ways of either (0: fully associative).
-        line: of a ``"lines"`` cache.
+        line: of a ``"lines"`` cache: 8 bytes, an entry each, or as of other caches.
         latency: of a probe.
         replacement: replacement policy: which entry or line of a set goes.
     """

@@ -136,16 +136,17 @@ class Entrance(Sink):
         depth: packets that may be inside.
 
     Attributes:
+        latencies: of a packet to each link.
         inside: packets of this source in the network.
         blocked: senders that wait for room.
     """
 
-    __slots__ = ("_depth", "_free_at", "_latencies", "_network", "blocked", "inside", "name")
+    __slots__ = ("_depth", "_free_at", "_network", "blocked", "inside", "latencies", "name")
 
     def __init__(self, network: Network, latencies: list[int], depth: int) -> None:
         self.name = network.name
         self._network = network
-        self._latencies = latencies
+        self.latencies = latencies
         self._depth = depth
         self._free_at = 0
         self.inside = 0
@@ -178,7 +179,7 @@ class Entrance(Sink):
         if start < self._free_at:
             start = self._free_at
         self._free_at = start + flits
-        link.put(start + flits - 1 + self._latencies[index], item, self, flits)
+        link.put(start + flits - 1 + self.latencies[index], item, self, flits)
 
 
 class OwnReturn(Sink):
@@ -299,6 +300,12 @@ class Network(Component):
         ]
         self.links = [Link(env, self.counters) for _ in range(ways.links)]
         self.link_of = link_of
+
+    def cycles_of(self, request: MemoryRequest, source: int) -> int:
+        """Cycles of a packet of one flit from a source to its link, up to its entry (`more`)."""
+        if self.ideal:
+            return 0
+        return self.entrances[source].latencies[self.link_of(request)] - self.more
 
     # -- reports ---------------------------------------------------------------------------------
 

@@ -30,6 +30,7 @@ from gpusim.hardware.cache import (
 from gpusim.hardware.cache.page_table_reads import (
     Levels,
     Way,
+    way_through,
     way_through_sms,
     way_to_bank,
     way_to_dram,
@@ -253,8 +254,14 @@ class MemorySystem:
         return way_to_bank(ports, self._home_of())
 
     def _past_the_cache(self, levels: Levels, bank: Way, channel: Way) -> Way:
-        """The way into the cache; a bypass policy that lets some reads past it is wired."""
+        """The way into the cache; a bypass policy that lets some reads past it is wired.
+
+        Reads that SMs send cross the network in any case.
+        """
         l2 = self.domain.config.l2
+        if self.domain.config.walk.sent_by == "sms":
+            network, first = self.requests, self.domain.sms.start
+            channel = way_through(lambda read: network.cycles_of(read, read.sm - first), channel)
         self.bypass = bypass = make_policy(Slot.CACHE_BYPASS, l2.bypass)
         if bypass.idle:
             return bank

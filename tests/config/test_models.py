@@ -118,6 +118,9 @@ def test_numbers_of_the_papers():
     pwcache = load_model("maxwell-mask", ["pwcache"]).config
     assert list(pwcache.tlb) == ["L1"]
     assert (pwcache.walk.cache.size, pwcache.walk.cache.ways) == (8192, 16)
+    assert pwcache.walk.cache.blocks == 1024  # entries of 8 bytes
+    late = load_model("maxwell-mask", ["pwcache-late"]).config
+    assert late.walk.cache.latency == late.l2.entry, "of one source"
     assert mask.walk.cache is None
     assert load_model("maxwell-mask", ["huge-pages"]).config.memory.page == 2 << 20
 

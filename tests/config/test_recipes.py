@@ -405,7 +405,7 @@ def test_requirements(recipe, requires, holds):
 
 
 def test_settings_of_the_user_meet_requirements():
-    assert plain("kepler-uvm", "mask-cache", walk__cost="memory")["l2.bypass.sample"] == 32
+    assert plain("kepler-uvm", "mask-cache", walk__cost="memory")["l2.bypass.min_accesses"] == 1000
     assert "needs dram.ideal" in refusal("tiny", "mask-dram", dram__ideal=True)
     assert plain("tiny", "mask-dram", "ideal-dram")["dram.ideal"] is True
 

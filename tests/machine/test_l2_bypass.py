@@ -38,7 +38,7 @@ def past_from(level: int, config: GpuConfig = WALKS) -> GpuConfig:
 
 
 def aware(**options: Option) -> GpuConfig:
-    policy = PolicyConfig("translation-aware", {"min_accesses": 0, "sample": 1 << 40} | options)
+    policy = PolicyConfig("translation-aware", {"min_accesses": 0} | options)
     return change(WALKS, l2={"bypass": policy})
 
 
@@ -55,6 +55,17 @@ def test_a_level_past_the_cache_costs_dram_and_no_more(first: int) -> None:
     cold = (4 - past) * (L2 + DRAM) + past * DRAM
     warm = (4 - past) * L2 + past * DRAM  # what went past was not brought in
     assert walk_cycles(past_from(first), 0, SAME_TABLE) == [cold, warm]
+
+
+def test_a_read_that_an_sm_sends_past_the_cache_crosses_the_network() -> None:
+    """It is spared the lookup, and the way from the network into a bank (`l2.entry`)."""
+    sent = attrs.evolve(WALKS, walk=attrs.evolve(WALKS.walk, sent_by="sms"))
+    for entry in (None, cycles(85)):
+        config = change(past_from(4, sent), l2={"entry": entry})
+        more = 0 if entry is None else 85
+        cold, warm = walk_cycles(config, 0, SAME_TABLE)
+        assert cold == 3 * (CROSSBAR + more + L2 + DRAM) + CROSSBAR + DRAM + more
+        assert warm == 3 * (CROSSBAR + more + L2) + CROSSBAR + DRAM + more
 
 
 def test_a_level_past_the_cache_still_goes_into_the_walk_cache() -> None:

@@ -93,6 +93,36 @@ def test_hits_pass_an_instruction_that_waits_for_the_misses_of_another() -> None
     assert run.count("tlb/L1", "lookups") == run.count("tlb/L1", "hits") + 3
 
 
+def test_those_that_wait_for_other_misses_go_on_in_their_order() -> None:
+    """Each page is walked when the one before it is there."""
+    scripts = [
+        [("barrier",), ("compute", 4 * (warp + 1)), load(page), ("wait",)]
+        for warp, page in enumerate((0, 1, 2, 1))
+    ]
+    run = Run(small(misses="hits-pass"), *scripts)
+    by_page: dict[int, list[int]] = {}
+    for one, (_, end) in zip(run.requests, run.loads, strict=True):
+        by_page.setdefault(page_of(one), []).append(end)
+    assert by_page[0][0] < by_page[1][0] < by_page[2][0]
+    assert by_page[2][0] > by_page[0][0] + 2 * WALKED
+    assert by_page[1][1] < by_page[2][0], "merged with the other one on its page"
+    assert run.count("walk", "walks") == 3
+    assert (run.count("tlb/L1", "misses"), run.count("tlb/L1", "merged")) == (4, 1)
+
+
+def test_warps_stuck_behind_a_miss_are_stalled_by_it() -> None:
+    """MASK Fig. 6: warps that an active TLB miss stalls; two wait here until the first is over."""
+    scripts = [
+        [("barrier",), ("compute", 4 * (warp + 1)), load(page), ("wait",)]
+        for warp, page in enumerate((0, 1, 2))
+    ]
+    run = Run(small(misses="hits-pass"), *scripts)
+    counted = [run.count("tlb/L1", f"long_miss_{what}") for what in ("warps", "warps_behind")]
+    assert counted == [3, 2 + 1]
+    assert run.count("tlb/L1", "most_miss_warps") == 3
+    assert run.count("tlb/L1", "long_misses") == 3
+
+
 def test_what_waits_aside_joins_a_miss_on_its_page() -> None:
     """The third warp's miss on page 1 waits, too, and shares the walk of the second one's."""
     scripts = (

@@ -76,7 +76,7 @@ def test_a_bypass_that_never_compared_hit_rates() -> None:
 
 
 def test_quotas_of_a_dram_queue() -> None:
-    queues = [GoldenSilverNormal(16, 8, epoch=500) for _ in range(2)]
+    queues = [GoldenSilverNormal(16, 8, epoch=500, counted="epoch") for _ in range(2)]
     assert told(*queues, cycles=500) == (
         "'golden-silver-normal' never counted walks and stalled warps anew: its epoch of 500 "
         "cycles is longer than the run of 500 cycles; set key.epoch"

@@ -9,7 +9,7 @@ from mypy_extensions import mypyc_attr
 
 from gpusim.core.component import Component
 from gpusim.core.counters import count
-from gpusim.core.engine import EventLoop, NeverFull, Port, Sink
+from gpusim.core.engine import EventLoop, NeverFull, Port, Sink, Wakeable
 from gpusim.core.metrics import FRACTION, Metric, Ratio, declare_metrics
 from gpusim.core.request import MemoryRequest
 from gpusim.hardware.cache.bypass import CacheBypass
@@ -118,6 +118,48 @@ def way_to_dram(channel: Callable[[int], Port[MemoryRequest]]) -> Way:
 
     def way(read: MemoryRequest) -> Sink:
         return channel(read.address)
+
+    return way
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Farther(Sink):
+    """A sink behind a way that takes some cycles and is never full itself.
+
+    Args:
+        sink: where requests come to.
+        cycles: how long they take.
+    """
+
+    def __init__(self, sink: Sink, cycles: int) -> None:
+        self.name = sink.name
+        self._sink = sink
+        self._cycles = cycles
+
+    @property
+    def full(self) -> bool:
+        """Whether the sink is full."""
+        return self._sink.full
+
+    def when_free(self, sender: Wakeable) -> None:
+        """Wake `sender` when the sink has room."""
+        self._sink.when_free(sender)
+
+    def send(self, item: MemoryRequest, extra_cycles: int = 0) -> None:
+        """Send a request."""
+        self._sink.send(item, self._cycles + extra_cycles)
+
+
+def way_through(network: Callable[[MemoryRequest], int], channel: Way) -> Way:
+    """Through the network first, in the cycles that it takes; beside other packets, not in line.
+
+    Args:
+        network: cycles that a read takes through it.
+        channel: the way from there.
+    """
+
+    def way(read: MemoryRequest) -> Sink:
+        return Farther(channel(read), network(read))
 
     return way
 

@@ -26,18 +26,20 @@ class TranslationAwareBypass(CacheBypass):
     """Page-table levels whose L2 hit rate is below that of data go past the L2 cache.
 
     Hits and accesses are counted by depth, over all applications and banks [our choice].  A level
-    that goes past it is not counted any more, so the paper's rule alone would never take it back;
-    hence the three options [our choice: the paper has neither a window nor a refresh].
+    that goes past it is not counted any more.  Its counters are halved until no hit and no access
+    is left in them, and then it is looked up and judged anew, as hit rates change over time [our
+    choice: the paper has neither a window nor a refresh].
 
     Args:
         epoch: core cycles after which all counters are halved.
-        sample: one in `sample` lines, chosen by a hash, is always looked up; 1: all are.
+        sample: one in `sample` lines, chosen by a hash, is always looked up, so that a level
+            comes back sooner; 1: all are; 0: none is, as in the paper.
         min_accesses: accesses of a level before any of its reads goes past the cache.
     """
 
-    def __init__(self, *, epoch: int = 100_000, sample: int = 32, min_accesses: int = 1000) -> None:
-        at_least(1, epoch=epoch, sample=sample)
-        at_least(0, min_accesses=min_accesses)
+    def __init__(self, *, epoch: int = 100_000, sample: int = 0, min_accesses: int = 1000) -> None:
+        at_least(1, epoch=epoch)
+        at_least(0, min_accesses=min_accesses, sample=sample)
         self._epoch = epoch
         self._sample = sample
         self._min_accesses = min_accesses
@@ -91,7 +93,7 @@ class TranslationAwareBypass(CacheBypass):
         if cycle >= self._halve_at:
             self._halve(cycle)
         level = min(depth, DEEPEST)
-        if self._missing[level] or is_sampled(line, self._sample):
+        if self._missing[level] or (self._sample and is_sampled(line, self._sample)):
             return False
         # hits / accesses < data hits / data accesses; without accesses there is no rate
         past = self._hits[level] * self._accesses[0] < self._hits[0] * self._accesses[level]

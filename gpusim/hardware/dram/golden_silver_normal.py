@@ -23,6 +23,7 @@ from gpusim.hardware.dram.waiting import PRECEDENCE, Served, Waiting
 QUOTAS = ("pressure", "walks")
 GOLDEN = ("queue", "bank")
 ROW_HITS = ("in-queue", "first")
+COUNTED = ("now", "epoch")
 
 
 @attr.s(auto_attribs=True)
@@ -67,11 +68,15 @@ class GoldenSilverNormal(DramQueue):
         thresh_max: sum of the quotas (Equation 1); each is at least 1, and all are the same
             while nothing is walked [our choice].
         idle: core cycles without a request after which a turn ends if another application has a
-            request [our choice].
+            request; 0: only its quota ends a turn, as in the paper.
         patience: core cycles after which a read of the normal queue goes on to silver, as soon as
             that has room, so that it cannot starve; it does not count as its application's.  0:
             never, as in the paper.
-        epoch: core cycles after which walks and stalled warps are counted anew.
+        counted: walks and warps of a quota are those of ``"now"``, when the turn begins
+            (MASK §5.4: concurrent ones), or of the running ``"epoch"``: its most walks, and the
+            mean of its warps.
+        epoch: core cycles after which walks and stalled warps are counted anew; for ``"epoch"``
+            only.
         golden_order: golden is first come, first served as a whole ``"queue"``, whose head's bank
             works for it alone, or within each ``"bank"``, which works for its oldest request.
         row_hits: row hits go first among the requests of their own queue (``"in-queue"``: silver
@@ -91,6 +96,7 @@ class GoldenSilverNormal(DramQueue):
         "_idle",
         "_left",
         "_normal",
+        "_now",
         "_patience",
         "_patient",
         "_pressure",
@@ -115,17 +121,19 @@ class GoldenSilverNormal(DramQueue):
         silver: int = 64,
         normal: int = 192,
         thresh_max: int = 500,
-        idle: int = 1000,
+        idle: int = 0,
         patience: int = 0,
         epoch: int = 100_000,
         quota: str = "pressure",
+        counted: str = "now",
         golden_order: str = "queue",
         row_hits: str = "in-queue",
     ) -> None:
         at_least(1, golden=golden, silver=silver, normal=normal, thresh_max=thresh_max)
-        at_least(1, idle=idle, epoch=epoch)
-        at_least(0, patience=patience)
+        at_least(1, epoch=epoch)
+        at_least(0, idle=idle, patience=patience)
         one_of(QUOTAS, quota=quota)
+        one_of(COUNTED, counted=counted)
         one_of(GOLDEN, golden_order=golden_order)
         one_of(ROW_HITS, row_hits=row_hits)
         self.size = 0
@@ -147,6 +155,7 @@ class GoldenSilverNormal(DramQueue):
         self._patient: deque[Waiting] = deque()
         """What came into normal, the oldest first; some are served. Empty without `patience`."""
         self._quota = quota
+        self._now = counted == "now"
         self._data: dict[int, int] = {}
         """Requests for data that wait, by application."""
         self._turn = -1
@@ -181,7 +190,7 @@ class GoldenSilverNormal(DramQueue):
         self._data[app] = self._data.get(app, 0) + 1
         if not self._left:
             self._pass_turn(cycle)
-        elif app != self._turn and cycle - self._heard > self._idle:
+        elif self._idle and app != self._turn and cycle - self._heard > self._idle:
             self._counters.expired_turns += 1
             self._pass_turn(cycle)
         if app == self._turn:
@@ -273,10 +282,7 @@ class GoldenSilverNormal(DramQueue):
     def _threshold(self, cycle: int) -> int:
         """The quota of the application whose turn it is (Equation 1)."""
         pressure = self._pressure
-        apps = range(pressure.apps)
-        weights: list[float] = [pressure.walks(app, cycle) for app in apps]
-        if self._quota == "pressure":
-            weights = [weights[app] * pressure.warps(app, cycle) for app in apps]
+        weights = [self._weight(app, cycle) for app in range(pressure.apps)]
         total = sum(weights)
         share = weights[self._turn] / total if total else 1 / pressure.apps
         return max(int(self._thresh_max * share), 1)
@@ -286,11 +292,19 @@ class GoldenSilverNormal(DramQueue):
         golden, silver, _ = self._served
         return golden.reads + silver.reads
 
+    def _weight(self, app: int, cycle: int) -> float:
+        """What the quota of an application is in proportion to."""
+        pressure = self._pressure
+        walks = pressure.walks_now(app) if self._now else pressure.walks(app, cycle)
+        if self._quota == "walks":
+            return walks
+        return walks * (pressure.warps_now(app) if self._now else pressure.warps(app, cycle))
+
     @classmethod
     def warnings(cls, made: Sequence[Self], ending: Ending) -> Iterator[str]:
         """Among several applications, its quotas are to follow the pressure of each epoch."""
         epoch = made[0].epoch
-        if len(ending.apps) > 1 and ending.cycles <= epoch:
+        if not made[0]._now and len(ending.apps) > 1 and ending.cycles <= epoch:
             yield (
                 f"'golden-silver-normal' never counted walks and stalled warps anew: its epoch of "
                 f"{epoch} cycles is longer than the run of {ending.cycles} cycles; "

@@ -17,10 +17,12 @@ class TranslationPressure:
     """Concurrent page walks and stalled warps per walk, by application, in the running epoch.
 
     ``ConPTW`` and ``WarpsStalled`` of MASK's Equation 1.  The paper keeps them in the shared L2
-    TLB: a counter an application, and one an MSHR.  [Our choice: the first is the largest number of
-    the epoch, walks that wait for a walker included; the second is the mean over the pages that
-    were walked in the epoch, each with all warps that waited for it on any SM.]  What is under way
-    when an epoch ends goes into the next one.
+    TLB: a counter an application of its concurrent TLB misses, and one an MSHR of the warps that
+    hit in it.  `walks_now` and `warps_now` are these numbers, the second one the mean over the
+    pages that are being walked [our choice], each with all warps that wait for it on any SM.
+    `walks` and `warps` are those of an epoch: the most walks at once, and the mean over the pages
+    that were walked in it.  Walks that wait for a walker are included.  What is under way when an
+    epoch ends goes into the next one.
 
     Args:
         apps: number of applications.
@@ -80,6 +82,15 @@ class TranslationPressure:
         self._warps[app] += self._stalled(tag)
 
     # -- what it comes to ------------------------------------------------------------------------
+
+    def walks_now(self, app: int) -> int:
+        """Walks of an application that are under way."""
+        return min(len(self._under_way[app]), _LARGEST)
+
+    def warps_now(self, app: int) -> float:
+        """Warps that wait for a walk that is under way, mean over them; 0 without walks."""
+        under_way = self._under_way[app]
+        return sum(map(self._stalled, under_way)) / len(under_way) if under_way else 0.0
 
     def walks(self, app: int, cycle: int) -> int:
         """The most walks of an application at once in this epoch."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from mypy_extensions import mypyc_attr
@@ -101,6 +101,9 @@ class HitsPassTlb(HitUnderMissTlb):
                 request.answer()  # without a mapping: the load/store unit asks again
             else:
                 self._aside.append(request)
+
+    def _held_back(self) -> Sequence[MemoryRequest]:
+        return self._aside or ()
 
     def in_flight(self) -> int:
         return super().in_flight() + len(self._aside or ())

@@ -443,7 +443,10 @@ class TlbLevel(Stage, FirstTlb):
             self.on_fill(self._index, tag)
         if self._long_misses and translation.trail[-2] != self._below_state:
             cycles = self.env._now - translation.trail[1]
-            self._long_misses[translation.app].add(cycles, _warps_among(waiters))
+            held = self._held_back()
+            warps = _warps_among(waiters)
+            behind = _warps_among([*waiters, *held]) - warps if held else 0
+            self._long_misses[translation.app].add(cycles, warps, behind)
         for waiter in waiters:
             waiter.mapping = mapping
             if isinstance(waiter, Translation):
@@ -451,6 +454,10 @@ class TlbLevel(Stage, FirstTlb):
             waiter.answer()
         if self._blocked.waiting:
             self._blocked.wake()
+
+    def _held_back(self) -> Sequence[MemoryRequest]:
+        """Requests put aside until misses under way are over."""
+        return ()
 
     def _is_void(self, tag: int, read_at: int) -> bool:
         """Whether a page was invalidated after its translation was read."""
@@ -537,7 +544,7 @@ def _requester(waiter: Traveller) -> Requester:
     return waiter
 
 
-def _warps_among(waiters: list[Traveller]) -> int:
+def _warps_among(waiters: Sequence[Traveller]) -> int:
     """Warps that wait in the first level."""
     if len(waiters) == 1:
         return 1

@@ -20,14 +20,24 @@ class LongMissCounters:
         "from the first miss on such a page to its fill, summed over them", "cycles"
     )
     long_miss_warps: int = count("warps that waited for such a page, summed over them")
-    most_miss_warps: int = count("most warps that waited for one such page")
+    most_miss_warps: int = count("most warps that one such page had wait, behind it too")
+    long_miss_warps_behind: int = count(
+        "warps whose own misses waited until such a page came, summed over them", later=True
+    )
 
-    def add(self, cycles: int, warps: int) -> None:
-        """Count one that took so long, and for which `warps` warps waited."""
+    def add(self, cycles: int, warps: int, behind: int) -> None:
+        """Count one.
+
+        Args:
+            cycles: how long it took.
+            warps: warps that waited for it.
+            behind: other warps, whose own misses waited until it was over.
+        """
         self.long_misses += 1
         self.long_miss_cycles += cycles
         self.long_miss_warps += warps
-        self.most_miss_warps = max(self.most_miss_warps, warps)
+        self.long_miss_warps_behind += behind
+        self.most_miss_warps = max(self.most_miss_warps, warps + behind)
 
 
 declare_metrics(
@@ -36,7 +46,7 @@ declare_metrics(
         "tlb_{}_stalled_warps",
         "1",
         "warps that wait for a long {} TLB miss, mean",
-        Ratio("long_miss_warps", "long_misses"),
+        Ratio("long_miss_warps + long_miss_warps_behind", "long_misses"),
     ),
     Metric(
         "tlb_{}_stalled_warps_max",

@@ -28,7 +28,7 @@ events = st.lists(
 options = st.fixed_dictionaries(
     {
         "epoch": st.integers(1, 40),
-        "sample": st.sampled_from([1, 2, 1 << 40]),
+        "sample": st.sampled_from([0, 1, 2, 1 << 40]),
         "min_accesses": st.integers(0, 5),
     }
 )
@@ -57,7 +57,7 @@ class NaiveBypass:
     def bypasses(self, depth: int, line: int, now: int) -> bool:
         kind = min(depth, 7)
         seen = len([k for _, k, _ in self.log if k == kind])
-        if seen < self.min_accesses or is_sampled(line, self.sample):
+        if seen < self.min_accesses or (self.sample and is_sampled(line, self.sample)):
             return False
         own, data = self.rate(kind, now), self.rate(0, now)
         return own is not None and data is not None and own < data
@@ -84,7 +84,7 @@ def test_against_a_log_of_all_lookups(options: dict[str, Any], events: list[Any]
 
 def filled(**options: int) -> TranslationAwareBypass:
     """Of 100 lookups data hit 50, level 3 hits 49, level 4 hits 50."""
-    policy = TranslationAwareBypass(**{"min_accesses": 0, "sample": 1 << 40} | options)
+    policy = TranslationAwareBypass(**{"min_accesses": 0} | options)
     for depth, hits in ((0, 50), (3, 49), (4, 50)):
         for number in range(100):
             policy.l2_lookup(depth, 0, number < hits, 0)
@@ -102,6 +102,22 @@ def test_a_level_that_hits_less_often_than_data_goes_past() -> None:
         False,
         False,
     ]
+
+
+def test_all_requests_of_a_level_go_past() -> None:
+    """MASK §5.3 imposes bypassing for requests of a level; no line of it is looked up."""
+    policy = filled()
+    assert all(policy.bypasses(3, 0, line, 0) for line in range(1000))
+
+
+def test_a_level_is_judged_anew_when_its_counters_are_empty() -> None:
+    policy = filled(epoch=10)
+    for cycle in range(0, 80, 10):  # data go on hitting half of the time
+        for number in range(100):
+            policy.l2_lookup(0, 0, number < 50, cycle)
+    assert not policy.bypasses(3, 0, 1, 80)
+    policy.l2_lookup(3, 0, False, 80)
+    assert policy.bypasses(3, 0, 1, 80)
 
 
 def test_levels_beyond_six_count_as_one() -> None:
@@ -159,7 +175,7 @@ def test_never() -> None:
     ("options", "words"),
     [
         ({"epoch": 0}, ["epoch", "1 or more"]),
-        ({"sample": 0}, ["sample", "1 or more"]),
+        ({"sample": -1}, ["sample", "0 or more"]),
         ({"min_accesses": -1}, ["min_accesses", "0 or more"]),
     ],
 )

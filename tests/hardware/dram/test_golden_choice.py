@@ -65,7 +65,7 @@ class Naive:
         return lane
 
     def lane(self, app: int, cycle: int) -> str:
-        expired = app != self.turn and cycle > self.last + self.idle
+        expired = self.idle and app != self.turn and cycle > self.last + self.idle
         if self.quota == 0 or expired:
             asking = {app} | {one.request.app for one, lane in self.all if lane != "golden"}
             others = [(self.turn + step) % self.apps for step in range(1, self.apps + 1)]
@@ -114,18 +114,24 @@ STEPS = st.lists(
     STEPS,
     st.integers(1, 9),
     st.sampled_from([0, 0, 1, 10]),
+    st.sampled_from([0, 20]),
     st.sampled_from(GOLDEN),
     st.sampled_from(ROW_HITS),
 )
 def test_it_chooses_as_a_naive_one(
-    steps: list[Any], thresh_max: int, patience: int, golden_order: str, row_hits: str
+    steps: list[Any],
+    thresh_max: int,
+    patience: int,
+    idle: int,
+    golden_order: str,
+    row_hits: str,
 ) -> None:
     readings = {"golden_order": golden_order, "row_hits": row_hits}
     queue = GoldenSilverNormal(
-        0, 8, **SIZES, thresh_max=thresh_max, idle=20, patience=patience, **readings
+        0, 8, **SIZES, thresh_max=thresh_max, idle=idle, patience=patience, **readings
     )
     queue.watch(TranslationPressure(3, 100_000))
-    naive = Naive(3, thresh_max, 20, patience, **readings)
+    naive = Naive(3, thresh_max, idle, patience, **readings)
     cycle = 0
     for number, (action, bank, row, app, depth, later) in enumerate(steps):
         cycle += later
@@ -195,6 +201,29 @@ def test_quotas_follow_walks_and_the_warps_that_wait_for_them() -> None:
     assert into_silver("walks", 1) == 3  # one a turn: app 0, app 1, app 0; app 1 has no more
 
 
+def test_quotas_follow_the_walks_that_are_under_way_when_the_turn_begins() -> None:
+    """MASK §5.4: the number of concurrent page walks, not the most of the epoch."""
+    pressure = TranslationPressure(2, 1000)
+    for app, tag in ((0, 1), (0, 2), (0, 3), (1, 4)):
+        pressure.missed(app, tag, app, 0)
+        pressure.walk_begun(app, tag, 10)
+    for tag in (1, 2):
+        pressure.walk_ended(0, tag, 15)
+        pressure.filled(0, tag)
+
+    def into_silver(counted: str) -> int:
+        queue = GoldenSilverNormal(0, 8, quota="walks", thresh_max=40, counted=counted)
+        queue.watch(pressure)
+        for number in range(64):
+            queue.add(waiting(0, 0, 0, 0, 20, number), 20)
+            if number == 0:
+                queue.add(waiting(0, 0, 1, 0, 20, 99), 20)
+        return sum(one.rank < PRECEDENCE for one in queue.requests())
+
+    assert into_silver("now") == 20  # one walk of each
+    assert into_silver("epoch") == 30  # three and one
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -202,10 +231,11 @@ def test_quotas_follow_walks_and_the_warps_that_wait_for_them() -> None:
         ({"silver": -1}, "silver: must be 1 or more"),
         ({"normal": 0}, "normal: must be 1 or more"),
         ({"thresh_max": 0}, "thresh_max: must be 1 or more"),
-        ({"idle": 0}, "idle: must be 1 or more"),
+        ({"idle": -1}, "idle: must be 0 or more"),
         ({"patience": -1}, "patience: must be 0 or more"),
         ({"epoch": 0}, "epoch: must be 1 or more"),
         ({"quota": "presure"}, "did you mean 'pressure'"),
+        ({"counted": "nows"}, "did you mean 'now'"),
     ],
 )
 def test_impossible_options_are_refused(options: dict[str, Any], message: str) -> None:

@@ -122,10 +122,22 @@ def test_patience_ends_the_wait_of_what_starves_in_normal() -> None:
     assert patient.answered[1] == ALONE + 6 * RC
 
 
-def test_a_turn_passes_when_its_application_is_idle() -> None:
+def after_silence(**idle: int) -> Driven:
+    """An application asks again 100 cycles after its first request, and another one meanwhile."""
+    stream = [(0, 0, False), (100, ROW, False), (100, 2 * ROW, False), (101, 3 * ROW, False)]
+    return Driven(config(**idle), stream, apps=[0, 1, 1, 0])
+
+
+def test_only_the_quota_ends_a_turn() -> None:
+    """MASK §5.4: the next application sends after the quota of the one before is reached."""
+    driven = after_silence()
+    assert (driven.counter("silver_reads"), driven.counter("normal_reads")) == (2, 2)
+    assert (driven.counter("turns"), driven.counter("expired_turns")) == (1, 0)
+
+
+def test_a_turn_may_pass_when_its_application_is_idle() -> None:
     def reads(idle: int) -> Driven:
-        stream = [(0, 0, False), (100, ROW, False), (100, 2 * ROW, False), (101, 3 * ROW, False)]
-        return Driven(config(idle=idle), stream, apps=[0, 1, 1, 0])
+        return after_silence(idle=idle)
 
     assert (reads(99).counter("silver_reads"), reads(99).counter("expired_turns")) == (3, 1)
     assert (reads(100).counter("silver_reads"), reads(100).counter("expired_turns")) == (2, 0)

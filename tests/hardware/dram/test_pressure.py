@@ -39,6 +39,19 @@ def test_walks_are_the_most_at_once_and_warps_a_mean() -> None:
     assert (pressure.walks(0, 250), pressure.warps(0, 250)) == (1, 1)
 
 
+def test_the_present_is_what_is_under_way() -> None:
+    pressure = TranslationPressure(1, 100)
+    assert (pressure.walks_now(0), pressure.warps_now(0)) == (0, 0)
+    for tag, warps in ((1, 4), (2, 1)):
+        for warp in range(warps):
+            pressure.missed(0, tag, 0, warp)
+        pressure.walk_begun(0, tag, tag)
+    assert (pressure.walks_now(0), pressure.warps_now(0)) == (2, 2.5)
+    pressure.walk_ended(0, 1, 50)
+    pressure.filled(0, 1)
+    assert (pressure.walks_now(0), pressure.warps_now(0)) == (1, 1)
+
+
 def test_counters_have_six_bits() -> None:
     pressure = TranslationPressure(1, 1000)
     for tag in range(70):
@@ -46,6 +59,7 @@ def test_counters_have_six_bits() -> None:
         for warp in range(80):
             pressure.missed(tag, tag, 0, warp)
     assert (pressure.walks(0, 1), pressure.warps(0, 1)) == (63, 63)
+    assert (pressure.walks_now(0), pressure.warps_now(0)) == (63, 63)
 
 
 def test_pages_that_a_deeper_tlb_had_count_for_nothing() -> None:
