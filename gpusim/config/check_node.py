@@ -29,6 +29,21 @@ def _amounts(node: NodeConfig) -> Iterator[Problem]:
         yield Problem(("node", "link", "overhead"), "must be 0 or more")
     if node.link.queue < 1:
         yield Problem(("node", "link", "queue"), "must be 1 or more")
+    if node.host_mmu is not None:
+        for name in ("entries", "walkers", "queue"):
+            if getattr(node.host_mmu, name) < 1:
+                yield Problem(("node", "host_mmu", name), "must be 1 or more")
+        if node.page_tables == "shared":
+            yield Problem(
+                ("node", "page_tables"),
+                'must be "per-gpu" with node.host_mmu: a shared table has all pages',
+            )
+    elif node.remote.policy != "direct":
+        yield Problem(
+            ("node", "remote"), 'pages move when GPUs ask for them: add node.host_mmu, or "direct"'
+        )
+    if node.migration is not None and node.host_mmu is None:
+        yield Problem(("node", "migration"), "of no effect without node.host_mmu; leave it out")
 
 
 def _refusals(config: GpuConfig) -> Iterator[Problem]:
@@ -40,6 +55,14 @@ def _refusals(config: GpuConfig) -> Iterator[Problem]:
         yield Problem(key, "pages of a node do not come from a host yet: not with paging")
     if config.fbt is not None or config.l1.translation == "after-l2":
         yield Problem(key, "a virtual L2 cache names no GPU's memory: not with fbt")
+    if config.node is not None and config.node.host_mmu is not None:
+        for name, tlb in config.tlb.items():
+            if tlb.ideal:
+                yield Problem(
+                    ("tlb", name, "ideal"),
+                    "must be false with node.host_mmu: an ideal TLB would hit on pages that the "
+                    "GPU's table does not have",
+                )
     if config.walk.memory == "dram":
         yield Problem(
             key, 'reads of page tables cross links as cache lines: not with walk.memory = "dram"'

@@ -7,7 +7,7 @@ from attrs import frozen
 from gpusim.config.choices import choice_of
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.registry import Slot, policy_of
-from gpusim.files.units import Bandwidth, Bytes, Duration
+from gpusim.files.units import Bandwidth, Bytes, Duration, cycles
 
 TOPOLOGIES = ("all-to-all", "ring", "mesh", "switch")
 
@@ -34,6 +34,39 @@ class NodeLinkConfig:
 
 
 @frozen
+class HostMmuConfig:
+    """The host's MMU, which knows all pages: a GPU asks it for those that its own table lacks.
+
+    Attributes:
+        trip: of a message between a GPU and the host, one way.
+        entries: of its TLB, fully associative, whose hits take no time beside the trip.
+        walkers: walks of the host's page table at a time.
+        latency: of such a walk.
+        queue: faults that fit in front of it.
+    """
+
+    trip: Duration
+    entries: int
+    walkers: int
+    latency: Duration
+    queue: int = 256
+
+
+@frozen
+class MigrationConfig:
+    """What it takes that a page moves from one GPU to another one.
+
+    Attributes:
+        cost: ``"steps"``: a message to each GPU that may hold the page, whose accesses are drained,
+            acknowledgements, and the copy over links; ``"fixed"``: `latency`, and nothing else.
+        latency: of all of it, where `cost` is ``"fixed"``.
+    """
+
+    cost: str = choice_of("steps", "fixed")
+    latency: Duration = cycles(0)
+
+
+@frozen
 class NodeConfig:
     """Several GPUs, or the modules of one, each as the rest of the model says, joined by links.
 
@@ -44,7 +77,10 @@ class NodeConfig:
             has asked for; a ``"shared"`` one has all, and its parts lie where they were needed
             first.
         blocks: policy: which GPU runs which blocks of a launch.
-        placement: policy: in whose memory a page lies.
+        placement: policy: in whose memory a page lies at first.
+        remote: policy: which pages move to a GPU that uses them from afar.
+        host_mmu: what a GPU asks for pages that its own table lacks; None: it has them at once.
+        migration: what a move takes; None: all its steps.
     """
 
     gpus: int
@@ -52,3 +88,6 @@ class NodeConfig:
     page_tables: str = choice_of("per-gpu", "shared")
     blocks: PolicyConfig = policy_of(Slot.BLOCK_SHARES, "contiguous")
     placement: PolicyConfig = policy_of(Slot.PAGE_PLACEMENT, "first-touch")
+    remote: PolicyConfig = policy_of(Slot.REMOTE_PAGES, "direct")
+    host_mmu: HostMmuConfig | None = None
+    migration: MigrationConfig | None = None

@@ -38,6 +38,7 @@ class Slot(StrEnum):
     EVICTION = "page eviction policy"
     BLOCK_SHARES = "block shares of GPUs"
     PAGE_PLACEMENT = "page placement"
+    REMOTE_PAGES = "remote pages"
 
 
 @frozen

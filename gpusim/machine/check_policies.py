@@ -72,6 +72,8 @@ def check_policies(config: GpuConfig) -> Iterator[Problem]:
     if config.node is not None:
         made = config.node.placement, max(config.node.gpus, 1), SOME_PAGE
         yield from _check_made(own, ("node", "placement"), Slot.PAGE_PLACEMENT, *made)
+        made = config.node.remote, *made[1:]
+        yield from _check_made(own, ("node", "remote"), Slot.REMOTE_PAGES, *made)
     for key, replacement, ways in _replaced(config):
         yield from _check_replacement(own, key, replacement, ways)
     yield from _check_dram(config, own)

@@ -140,7 +140,8 @@ class Machine:
 
     def _build_memory(self) -> None:
         several = len(self._domains) > 1
-        levels = make_levels(len(self.tenants), self.page_table.levels)
+        apps = len(self.tenants)
+        levels = make_levels(apps, self.page_table.levels)
         depths = range(1, self.page_table.levels + 1) if self.config.walk.reads("l2") else ()
         self.page_table_levels = [PageTableLevel(depth, levels) for depth in depths]
         paging = self.paging
@@ -151,9 +152,7 @@ class Machine:
         ]
         self.node: Node | None = None
         if self.config.node is not None:
-            self.node = Node(
-                self.env, self.config, self.config.node, self.systems, len(self.tenants)
-            )
+            self.node = Node(self.env, self.config, self.systems, self._tables, apps, self._drop)
         if paging is not None:
             for system in self.systems:
                 number = system.domain.index
@@ -195,8 +194,6 @@ class Machine:
         self._stages.attach(board)
         for frames in self.frames:
             frames.attach(board.at(everywhere))
-        if self._tables.placement is not None:
-            self._tables.placement.attach(board.at(everywhere))
         for system in self.systems:
             system.attach(board)
         for sm, l1 in zip(self.sms, self.l1s, strict=True):
@@ -207,6 +204,8 @@ class Machine:
             side.attach(board)
         if self.paging is not None:
             self.paging.attach(board)
+        if self.node is not None:
+            self.node.attach(board)
         self._board = board
 
     def _build_sms(self) -> None:
@@ -229,11 +228,15 @@ class Machine:
             out: Sink = system.requests.entrances[own]
             if self.paging is not None:
                 out = self.paging.watched(out)
+            if self.node is not None:
+                out = self.node.watched(out, system.domain.index)
             tlb, replies = self._stages.of(first, index), system.replies.links[own]
             sm.lsu = LoadStoreUnit(LsuSite(env, config, tlb, l1, out, replies), sm)
             l1.connect(sm.lsu.send_again)
             self.sms.append(sm)
             self.l1s.append(l1)
+        if self.node is not None:
+            self.node.connect(self._stages.holders_of, self.sms)
 
     def _l1(self, index: int) -> L1Cache:
         config, apps, fbt = self.config, len(self.tenants), self.system_of[index].fbt
@@ -426,8 +429,8 @@ class Machine:
                 yield "l2.bypass", system.bypass
         if self.time_slicer is None:
             yield "sharing", self.sharing
-        if self._tables.placement is not None:
-            yield "node.placement", self._tables.placement
+        if self.node is not None:
+            yield from self.node.policies()
         yield from (("memory.frames", frames) for frames in self.frames)
 
     def in_flight(self) -> int:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 
 from gpusim.config.node import NodeConfig
 from gpusim.config.schema import GpuConfig
 from gpusim.core.component import Component
-from gpusim.core.engine import Environment
+from gpusim.core.engine import Environment, Sink
+from gpusim.core.mapping import Mapping as Page
+from gpusim.core.signals import SignalBoard
+from gpusim.core.stage import Stage
 from gpusim.hardware.node import (
     SWITCH,
     CrossbarPorts,
@@ -20,7 +23,11 @@ from gpusim.hardware.node import (
     Switch,
     make_topology,
 )
+from gpusim.hardware.sm.sm import Sm
+from gpusim.hardware.walk import FarTable, NodeTable
+from gpusim.machine.far_memory import FarMemory
 from gpusim.machine.memory_system import MemorySystem
+from gpusim.machine.page_tables import PageTables
 
 
 class Node:
@@ -29,24 +36,30 @@ class Node:
     Args:
         env: the environment.
         config: the machine.
-        node: its table of the node.
         systems: the memory system of each GPU.
+        tables: the page tables.
         apps: applications that share the machine.
+        drop: caches forget the lines of a page.
 
     Attributes:
         gateways: by GPU.
         links, pairs: of all GPUs.
+        far: what GPUs need that ask a host for pages; None: they do not.
     """
 
     def __init__(
         self,
         env: Environment,
         config: GpuConfig,
-        node: NodeConfig,
         systems: Sequence[MemorySystem],
+        tables: PageTables,
         apps: int,
+        drop: Callable[[Page], None],
     ) -> None:
-        gpus = node.gpus
+        assert config.node is not None
+        node, gpus = config.node, config.node.gpus
+        self._tables = tables
+        self._systems = systems
         topology = make_topology(node.link.topology, gpus)
         self._switch = Switch(env) if node.link.topology == "switch" else None
         self.gateways = [_gateway(env, config, node, system) for system in systems]
@@ -68,6 +81,35 @@ class Node:
             systems[source].remote_walks = gateway.walks
         if self._switch is not None:
             self._switch.connect(self.links)
+        self.far: FarMemory | None = None
+        if node.host_mmu is not None:
+            assert isinstance(tables.table, NodeTable)
+            self.far = FarMemory(env, config, node.host_mmu, tables.table, apps, drop)
+            for system in systems:
+                system.translations = self.far.before(system)
+
+    def watched(self, way: Sink, gpu: int) -> Sink:
+        """The way out of an SM of a GPU, on which is noted what moves of pages have to know."""
+        return way if self.far is None else self.far.watched(way, gpu)
+
+    def connect(self, holders_of: Mapping[int, Sequence[Stage]], sms: Sequence[Sm]) -> None:
+        """Introduce what holds translations, by GPU, and all SMs."""
+        if self.far is not None:
+            tables = [table for table in self._tables.walked if isinstance(table, FarTable)]
+            sms_of = [[sms[sm] for sm in system.domain.sms] for system in self._systems]
+            self.far.connect(self.gateways, tables, holders_of, sms_of)
+
+    def attach(self, board: SignalBoard) -> None:
+        """Hand all policies here the signals of the machine."""
+        sms = [sm for system in self._systems for sm in system.domain.sms]
+        if self._tables.placement is not None:
+            self._tables.placement.attach(board.at(sms))
+        if self.far is not None:
+            self.far.attach(board)
+
+    def policies(self) -> Iterator[tuple[str, object]]:
+        """Policies that no component asks, each with its key in the model."""
+        yield "node.placement", self._tables.placement
 
     @property
     def components(self) -> Iterator[Component]:
@@ -77,6 +119,8 @@ class Node:
             yield self._switch
         yield from self.links
         yield from self.pairs
+        if self.far is not None:
+            yield from self.far.components
 
 
 def _gateway(

@@ -11,6 +11,7 @@ from gpusim.config.schema import GpuConfig
 from gpusim.core.registry import Slot, make_policy
 from gpusim.hardware.node import PagePlacement
 from gpusim.hardware.walk import (
+    FarTable,
     FrameAllocator,
     GpuTable,
     Memory,
@@ -77,7 +78,7 @@ def _of_node(
     shared = node.page_tables == "shared"
     where = NodeMemories(memories, memory.size, placement.place, placement.by_touch, shared)
     table = NodeTable(memory.page, memory.levels, memory.table_entries, where)
-    kind = SharedTable if shared else GpuTable
+    kind = SharedTable if shared else GpuTable if node.host_mmu is None else FarTable
     walked = [kind(table, gpu) for gpu in range(node.gpus)]
     return PageTables(
         table, walked, _allocators([one for own in memories for one in own]), placement

@@ -107,6 +107,7 @@ class Paging:
         )
         self.host = self._host_memory() if remote or any(self._pinned) else None
         table.on_demand = True
+        table.walks_again = False
         for memory in table.memories:
             memory.allocator.on_demand = True
 

@@ -78,6 +78,13 @@ class TranslationStages:
             for name, stages in self._stages.items()
             if name in self._configs
         }
+        self.holders_of: dict[int, list[Stage]] = {}
+        """By domain, all that hold translations of its SMs."""
+        for system in dict.fromkeys(system_of.values()):
+            self.holders_of[system.domain.index] = [system.walkers]
+        for name, stages in self._stages.items():
+            for stage, sms in zip(stages, self._groups(self._scope(name)), strict=True):
+                self.holders_of[system_of[sms[0]].domain.index].append(stage)
         walkers = {id(system): system.walkers for system in system_of.values()}
         pages.holders += [*(one for all_ in self._stages.values() for one in all_)]
         pages.holders += walkers.values()
@@ -97,6 +104,7 @@ class TranslationStages:
         site = self._site(name, instance, sms, config, below)
         tlb = TlbLevel(site, config, self._config.clock, self._array(name, config))
         self._pages.holders.append(tlb)
+        self.holders_of[self._system_of[sms[0]].domain.index].append(tlb)
         return tlb
 
     def offer(self, board: SignalBoard) -> None:

@@ -28,6 +28,7 @@ from gpusim.plugin import (
     PagePlacement,
     PagePrefetch,
     PlainSet,
+    RemotePages,
     Replacement,
     Requester,
     Resident,
@@ -391,6 +392,19 @@ class InTurn(PagePlacement):
         return vpn % self.gpus
 
 
+class OnTouch(RemotePages):
+    """A page moves to whichever GPU asks for it."""
+
+    def __init__(self, gpus: int, page_bytes: int, *, level: int = 0) -> None:
+        super().__init__(gpus, page_bytes)
+        self.level = level
+
+    attach = listen
+
+    def fault(self, tag: int, gpu: int, owner: int) -> bool:
+        return True
+
+
 class Passes(StageProcess):
     """Passes everything on at once, each way; a warp that waits for it is in a state of its own."""
 
@@ -463,6 +477,7 @@ LIKE: dict[str, tuple[Slot, str, str]] = {
     "Recent": (Slot.EVICTION, "paging.eviction", "lru-accesses"),
     "Shares": (Slot.BLOCK_SHARES, "node.blocks", "contiguous"),
     "InTurn": (Slot.PAGE_PLACEMENT, "node.placement", "interleave"),
+    "OnTouch": (Slot.REMOTE_PAGES, "node.remote", "migrate-on-touch"),
     "LeastRecent": (Slot.REPLACEMENT, "tlb.L2.replacement", "lru"),
 }
 """By the class: its slot, the key of the model, and the policy of gpusim's that it is like."""

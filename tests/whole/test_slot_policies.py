@@ -19,7 +19,11 @@ PAGING = {"paging.oversubscription": 2, "paging.eviction_block": "4KiB"}
 """Without room for all pages, some leave."""
 
 
-NODE = {"node.gpus": 2, "node.link.bandwidth": "10GB/s", "node.link.latency": "9 cycles"}
+NODE = {
+    "node.gpus": 2, "node.link.bandwidth": "10GB/s", "node.link.latency": "9 cycles",
+    "node.host_mmu.trip": "9 cycles", "node.host_mmu.entries": 4, "node.host_mmu.walkers": 1,
+    "node.host_mmu.latency": "9 cycles",
+}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

@@ -3,31 +3,49 @@
 Each GPU has SMs, TLBs, walkers and a memory of its own.  A request to an address of another GPU
 leaves the crossbar at a gateway (`gateway`), crosses links (`link`) on a route of the topology
 (`topology`), and goes through that GPU's crossbar, L2 cache and DRAM; its answer comes back the
-same way.  `traffic` counts by pair of GPUs; `placement` says where pages lie.
+same way.  `traffic` counts by pair of GPUs; `placement` says where pages lie at first.
+
+A page that a GPU's own table does not have is a far fault (`far_faults`): the host's MMU
+(`host_mmu`) finds it, and it is mapped where it lies or moves (`page_moves`), as a policy says
+(`remote_pages`).
 """
 
+from gpusim.hardware.node.accesses import AccessesUnderWay, WatchedExit
+from gpusim.hardware.node.far_faults import FarFaults, FarFaultSite
 from gpusim.hardware.node.gateway import CrossbarPorts, Gateway, GatewaySite, Switch
+from gpusim.hardware.node.host_mmu import HostMmu
 from gpusim.hardware.node.link import NodeLink, NodeLinkSite
 from gpusim.hardware.node.packet import Packet, RemoteAccess
+from gpusim.hardware.node.page_moves import GpuSide, MoveSite, PageMoves
 from gpusim.hardware.node.placement import PagePlacement
+from gpusim.hardware.node.remote_pages import RemotePages
 from gpusim.hardware.node.routing import BeyondMemory, by_memory, with_ports
 from gpusim.hardware.node.topology import SWITCH, Topology, make_topology
 from gpusim.hardware.node.traffic import PairTraffic
 
 __all__ = [
     "SWITCH",
+    "AccessesUnderWay",
     "BeyondMemory",
     "CrossbarPorts",
+    "FarFaultSite",
+    "FarFaults",
     "Gateway",
     "GatewaySite",
+    "GpuSide",
+    "HostMmu",
+    "MoveSite",
     "NodeLink",
     "NodeLinkSite",
     "Packet",
+    "PageMoves",
     "PagePlacement",
     "PairTraffic",
     "RemoteAccess",
+    "RemotePages",
     "Switch",
     "Topology",
+    "WatchedExit",
     "by_memory",
     "make_topology",
     "with_ports",

@@ -9,7 +9,7 @@ from attrs import frozen
 from mypy_extensions import mypyc_attr
 
 from gpusim.core.component import Component
-from gpusim.core.engine import NEVER, EventLoop, NeverFull, Port, Sink
+from gpusim.core.engine import NEVER, EventLoop, NeverFull, Port, Probe, Sink
 from gpusim.core.interfaces import Inbound
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.states import State
@@ -21,8 +21,12 @@ from gpusim.hardware.node.traffic import PairTraffic
 _LOAD: Final = int(Kind.LOAD)
 _WALK: Final = int(Kind.WALK)
 _STORE: Final = int(Kind.STORE)
+_WRITEBACK: Final = int(Kind.WRITEBACK)
 _REDUCE: Final = int(Kind.REDUCE)
 _INTERCONNECT: Final = int(State.INTERCONNECT)
+
+_MOST_DATA: Final = 256
+"""Bytes of data in a packet, as NVLink has them (Foley 2017)."""
 
 
 @frozen(eq=False)
@@ -95,6 +99,8 @@ class Gateway(Component):
         self.arrivals: Port[Packet] = Port(site.env, f"{self.name}.arrivals")
         self.walks: Port[MemoryRequest] = Port(site.env, f"{self.name}.walks")
         self.walk_answers: Port[Packet] = Port(site.env, f"{self.name}.walk_answers")
+        self.on_remote: Probe[[int, int]] = Probe()
+        """Page and this GPU, of a request of its SMs that leaves."""
         self._gpu = site.gpu
         self._owner = site.owner
         self._walk_read = site.walk_read
@@ -159,6 +165,8 @@ class Gateway(Component):
             first = self._links[way.route[0]]
             if first.full():
                 return first.room_at()
+            if self.on_remote.listeners:
+                self.on_remote(request.tag, self._gpu)
             link.take()
             request.trail.append(self.state_numbers[0])
             request.trail.append(now)
@@ -170,6 +178,13 @@ class Gateway(Component):
         self._pairs[way.target].sent(request, size)
         self._outstanding += 1
         packet = Packet(request, way, size, self.env._now, answer=False)
+        self._links[way.route[0]].send(packet)
+
+    def send_page(self, chunk: MemoryRequest, target: int, size: int) -> None:
+        """Put a piece of a page on its link; every 256 bytes of it have a header."""
+        way = self._ways[target]
+        whole = size + -(-size // _MOST_DATA) * self._overhead
+        packet = Packet(chunk, way, whole, self.env._now, answer=False)
         self._links[way.route[0]].send(packet)
 
     def _answer(self, access: MemoryRequest) -> None:
@@ -195,6 +210,9 @@ class Gateway(Component):
             self._links[packet.route[packet.hop]].send(packet)
             return
         request, now, ports = packet.request, self.env._now, self._ports
+        if request.kind == _WRITEBACK:  # a piece of a page
+            request.answer()
+            return
         if packet.answer:
             self._outstanding -= 1
             self._pairs[packet.source].came(request, packet.size, now - packet.sent_at)

@@ -12,7 +12,13 @@ from gpusim.hardware.walk.frames import (
 )
 from gpusim.hardware.walk.memory import Memory
 from gpusim.hardware.walk.mixed_frames import LargestFitFrames
-from gpusim.hardware.walk.node_tables import GpuTable, NodeMemories, NodeTable, SharedTable
+from gpusim.hardware.walk.node_tables import (
+    FarTable,
+    GpuTable,
+    NodeMemories,
+    NodeTable,
+    SharedTable,
+)
 from gpusim.hardware.walk.order import FirstComeFirstServed, WalkOrder
 from gpusim.hardware.walk.page_coalescer import Coalescer
 from gpusim.hardware.walk.page_table import PageTable
@@ -31,6 +37,7 @@ __all__ = [
     "Coalescer",
     "ContiguousFrames",
     "FairShare",
+    "FarTable",
     "FirstComeFirstServed",
     "FirstTouchFrames",
     "FrameAllocator",

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from attrs import frozen
 
-from gpusim.core.mapping import ASID_SHIFT, Mapping
+from gpusim.core.errors import UserError
+from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping
 from gpusim.core.warp_program import Buffer
 from gpusim.hardware.walk.frames import Frames
 from gpusim.hardware.walk.memory import TABLE_BYTES, Memory
-from gpusim.hardware.walk.page_table import PagePath, PageTable
+from gpusim.hardware.walk.page_table import NOWHERE, USER_BITS, PagePath, PageTable
 
 Place = Callable[[int, int, int], int]
 """The GPU in whose memory a page will lie: ``place(asid, vpn, gpu that asks)``."""
@@ -71,8 +72,40 @@ class NodeTable(PageTable):
         """The GPU in whose memory a frame lies."""
         return (pfn << self.page_shift) // self.size
 
+    def page_bytes(self, mapping: Mapping) -> int:
+        """Bytes of a page."""
+        return mapping.pages << self.page_shift
+
+    def touch(self, tag: int, gpu: int) -> Mapping:
+        """What covers a page, which is placed now if `gpu` is the first that asks for it."""
+        self.asking = gpu
+        return self.walk(tag >> ASID_SHIFT, tag & VPN_MASK).mapping
+
+    def move(self, mapping: Mapping, gpu: int) -> bool:
+        """Give a page frames of a GPU; False: there are none of its size."""
+        asid = mapping.asid
+        memory = self.by_gpu[gpu][asid]
+        try:
+            frames = memory.new_frames(asid, mapping.vpn)
+        except UserError:
+            return False
+        if frames.pages != mapping.pages:
+            memory.free(asid, mapping.vpn, frames.pfn, frames.pages)
+            return False
+        self._given[frames.pfn] = frames.pages
+        self._replace(mapping, frames.pfn, writable=mapping.writable)
+        self._free(mapping)
+        return True
+
+    def mappings(self) -> Iterator[Mapping]:
+        """All pages that are mapped."""
+        for tag, path in self._paths.items():
+            if tag == path.mapping.tag:
+                yield path.mapping
+
     def _new_frames(self, asid: int, vpn: int) -> Frames:
-        gpu = self._where.place(asid, vpn, self.asking)
+        own = vpn >> (USER_BITS - self.page_shift) > 0
+        gpu = self.asking if own else self._where.place(asid, vpn, self.asking)
         frames = self.by_gpu[gpu][asid].new_frames(asid, vpn)
         self._given[frames.pfn] = frames.pages
         return frames
@@ -124,6 +157,11 @@ class GpuTable(SharedTable):
         path = self._paths.get(asid << ASID_SHIFT | vpn)
         return path or self._put(super().walk(asid, vpn).mapping)
 
+    def enter(self, mapping: Mapping) -> None:
+        """Put in a page, unless it is there."""
+        if mapping.tag not in self._paths:
+            self._put(mapping)
+
     def shoot_down(self, tag: int | None) -> None:
         """Forget a page (None: all)."""
         if tag is None:
@@ -134,3 +172,25 @@ class GpuTable(SharedTable):
             mapping = path.mapping
             for page in range(mapping.tag, mapping.tag + mapping.pages):
                 del self._paths[page]
+
+
+class FarTable(GpuTable):
+    """The table of a GPU that asks the host for pages which it does not know.
+
+    What lies above the addresses of users is the GPU's own, and never asked for.
+    """
+
+    def __init__(self, node: NodeTable, gpu: int) -> None:
+        super().__init__(node, gpu)
+        self.on_demand = True
+
+    def look(self, asid: int, vpn: int) -> PagePath:
+        own = vpn >> (USER_BITS - self.page_shift) > 0
+        if own or asid << ASID_SHIFT | vpn in self._paths:
+            return self.walk(asid, vpn)
+        entries, prefixes = self._trace(asid, vpn, self._unit)
+        return PagePath(entries, prefixes, NOWHERE)
+
+    def find(self, tag: int) -> Mapping | None:
+        path = self._paths.get(tag)
+        return None if path is None else path.mapping

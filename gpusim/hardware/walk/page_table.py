@@ -76,6 +76,8 @@ class PageTable:
         levels: of a walk of the smallest pages, the longest there is.
         mapped_pages: mappings made when pages were first asked for, and by `map`.
         on_demand: whether pages are mapped only once they are on the device (`look`).
+        walks_again: whether a walk begins anew whose page has changed after it had read its entry;
+            else it is answered with what there is at its end.
     """
 
     def __init__(
@@ -100,6 +102,7 @@ class PageTable:
         """By frame: how many pages lie in it."""
         self.mapped_pages = 0
         self.on_demand = False
+        self.walks_again = True
 
     # -- what a walk finds -----------------------------------------------------------------------
 

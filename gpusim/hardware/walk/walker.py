@@ -424,7 +424,7 @@ class Walkers(Stage):
         counters.level_accesses += walk.read
         if self.on_walk.listeners:
             self.on_walk(walk, now)
-        if walk.overtaken and not self.table.on_demand:
+        if walk.overtaken and self.table.walks_again:
             counters.again += 1
             walk.return_to_root()
             self._begin(walk)

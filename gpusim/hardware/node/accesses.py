@@ -1,0 +1,80 @@
+"""The accesses of a GPU that have left its SMs and are not answered, by page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from gpusim.core.engine import Sink, Wakeable
+from gpusim.core.request import Kind, MemoryRequest
+
+_WALK: Final = int(Kind.WALK)
+
+
+class AccessesUnderWay:
+    """Counts them, and tells when those to a page have been answered."""
+
+    def __init__(self) -> None:
+        self._pages: dict[MemoryRequest, int] = {}
+        self._counts: dict[int, int] = {}
+        self._waiting: dict[int, Callable[[], None]] = {}
+        self._expected: dict[int, Callable[[], None]] = {}
+
+    def left(self, request: MemoryRequest) -> None:
+        """A request has left its SM."""
+        if request.mapping is not None:
+            tag = request.mapping.tag
+            self._pages[request] = tag
+            self._counts[tag] = self._counts.get(tag, 0) + 1
+            if tag in self._expected:
+                self._expected.pop(tag)()
+
+    def expect(self, tag: int, then: Callable[[], None]) -> None:
+        """Call `then` when the next access to a page leaves its SM."""
+        self._expected[tag] = then
+
+    def ended(self, request: MemoryRequest, issued: int, now: int) -> None:
+        """A request has been answered, of those that left or that waited for one of them."""
+        tag = self._pages.pop(request, -1)
+        if tag < 0:
+            return
+        count = self._counts[tag] - 1
+        if count:
+            self._counts[tag] = count
+            return
+        del self._counts[tag]
+        if tag in self._waiting:
+            self._waiting.pop(tag)()
+
+    def when_drained(self, tag: int, then: Callable[[], None]) -> None:
+        """Call `then` when no access to a page is under way: at once, if none is."""
+        if tag in self._counts:
+            self._waiting[tag] = then
+        else:
+            then()
+
+
+class WatchedExit(Sink):
+    """The way out of an SM, which notes what leaves.
+
+    Args:
+        way: where it goes.
+        accesses: of the GPU.
+    """
+
+    def __init__(self, way: Sink, accesses: AccessesUnderWay) -> None:
+        self.name = way.name
+        self._way = way
+        self._accesses = accesses
+
+    @property
+    def full(self) -> bool:
+        return self._way.full
+
+    def when_free(self, sender: Wakeable) -> None:
+        self._way.when_free(sender)
+
+    def send(self, item: MemoryRequest, extra_cycles: int = 0) -> None:
+        if item.kind != _WALK:
+            self._accesses.left(item)
+        self._way.send(item, extra_cycles)

@@ -1,0 +1,217 @@
+"""The stage in front of a GPU's walkers: pages that its table does not have wait here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from typing import ClassVar, Final
+
+import attr
+from attrs import frozen
+from mypy_extensions import mypyc_attr
+
+from gpusim.core.counters import count
+from gpusim.core.engine import NEVER, EventLoop, Port, Sink
+from gpusim.core.law import Law, laws_of
+from gpusim.core.metrics import Metric, Ratio, Total, declare_metrics
+from gpusim.core.request import Purpose, Translation
+from gpusim.core.stage import Stage
+
+_PREFETCH: Final = int(Purpose.PREFETCH)
+_REPLAY: Final = int(Purpose.REPLAY)
+
+
+@attr.s(auto_attribs=True)
+class FarFaultCounters:
+    """Translations of one application that passed, and those whose pages the GPU did not know."""
+
+    received: int = count("translations that came from the TLBs")
+    returned: int = count("of these, answered")
+    faults: int = count("walks that did not find their page in the GPU's table")
+    merged: int = count("of these, those whose page had been asked for already")
+    replays: int = count("walks begun anew when the host had answered")
+    fault_cycles: int = count("from such a walk to its replay, summed", "cycles")
+    dropped: int = count("prefetches that did not find their page, and did not ask for it")
+
+
+declare_metrics(
+    FarFaultCounters,
+    Metric("far_faults", "1", "walks that did not find a page in a GPU's table", Total("faults")),
+    Metric(
+        "far_fault_latency",
+        "cycles",
+        "from such a walk to its replay",
+        Ratio("fault_cycles", "replays"),
+    ),
+)
+
+
+class FarFault:
+    """A page that a GPU asks the host for.
+
+    Attributes:
+        tag: the page.
+        gpu: the GPU.
+        app: the application behind it.
+    """
+
+    __slots__ = ("app", "gpu", "tag")
+
+    def __init__(self, tag: int, gpu: int, app: int) -> None:
+        self.tag = tag
+        self.gpu = gpu
+        self.app = app
+
+
+@frozen(eq=False)
+class FarFaultSite:
+    """Where the stage of far faults stands in a node.
+
+    Attributes:
+        env: the environment.
+        gpu: the GPU.
+        queue: translations that fit into `requests`.
+        apps: applications that share the machine.
+        host: where faults go.
+        trip: cycles of the way from the host.
+        enter: called with a page when the host's answer has come, and enters it into the table.
+    """
+
+    env: EventLoop
+    gpu: int
+    queue: int
+    apps: int
+    host: Sink
+    trip: int
+    enter: Callable[[int, int], None]
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class FarFaults(Stage):
+    """Sends translations on to the walkers, and asks the host for pages that these do not find.
+
+    All that find the same page missing wait for one answer; then they walk again.
+
+    Args:
+        site: where it stands.
+        walkers: the stage below.
+
+    Attributes:
+        answers: pages that the host has answered for.
+    """
+
+    laws: Sequence[Law] = laws_of(
+        [FarFaultCounters],
+        Law("received", "returned", "translations that came", "those that were answered"),
+        Law("replays", "faults"),
+    )
+    states: ClassVar[tuple[str, ...]] = ("host_mmu", "migration")
+
+    def __init__(self, site: FarFaultSite, walkers: Stage) -> None:
+        env, name = site.env, f"far_faults[{site.gpu}]"
+        requests: Port[Translation] = Port(env, f"{name}.requests", depth=site.queue)
+        super().__init__(name, "node/far_faults", site.gpu, requests)
+        self.env = env
+        self.counters = [FarFaultCounters() for _ in range(site.apps)]
+        self.answers: Port[int] = Port(env, f"{name}.answers", site.trip)
+        self._walkers = walkers.requests
+        self._host = site.host
+        self._enter = site.enter
+        self._walked: Port[Translation] = Port(env, f"{name}.walked")
+        self._waiting: dict[int, list[tuple[Translation, int]]] = {}
+        """By page, what waits for it, and since when."""
+        self._unsent: list[FarFault] = []
+        self._again: list[Translation] = []
+        self._under_way = 0
+        self.process = env.start(self._run())
+        for port in (self.requests, self._walked, self.answers):
+            port.connect(self.process)
+
+    def _run(self) -> Generator[int | None, None, None]:
+        requests, walked, answers, below = self.requests, self._walked, self.answers, self._walkers
+        while True:
+            while (tag := answers.take()) is not None:
+                self._answered(tag)
+            while (walk := walked.take()) is not None:
+                self._ended(walk)
+            while self._again and not below.full:
+                self._send(self._again.pop(0))
+            while not below.full and (translation := requests.take()) is not None:
+                self.counters[translation.app].received += 1
+                self._send(translation)
+            while self._unsent and not self._host.full:
+                self._host.send(self._unsent.pop(0))
+            if self._unsent:
+                self._host.when_free(self.process.wake)
+            blocked = below.full and (requests.queue or self._again)
+            if blocked:
+                below.when_free(self.process.wake)
+            upcoming = min(walked.ready, answers.ready)
+            if not blocked:
+                upcoming = min(upcoming, requests.ready)
+            yield None if upcoming == NEVER else max(upcoming - self.env._now, 0)
+
+    def _send(self, translation: Translation) -> None:
+        translation.path.append(self._walked)
+        self._under_way += 1
+        self._walkers.send(translation)
+
+    def _ended(self, translation: Translation) -> None:
+        """A walk has ended: pass on what it found, or ask for the page."""
+        self._under_way -= 1
+        counters, tag = self.counters[translation.app], translation.tag
+        if translation.mapping is not None or translation.kind == _PREFETCH:
+            counters.dropped += translation.mapping is None
+            counters.returned += 1
+            translation.answer()
+            return
+        now = self.env._now
+        counters.faults += 1
+        translation.trail.append(self.state_numbers[0])
+        translation.trail.append(now)
+        if tag in self._waiting:
+            counters.merged += 1
+            self._waiting[tag].append((translation, now))
+            return
+        self._waiting[tag] = [(translation, now)]
+        self._unsent.append(FarFault(tag, self.instance, translation.app))
+
+    def moves(self, tag: int) -> None:
+        """A page that is waited for is on its way, or will be."""
+        for translation, _ in self._waiting.get(tag, ()):
+            translation.trail.append(self.state_numbers[1])
+            translation.trail.append(self.env._now)
+
+    def _answered(self, tag: int) -> None:
+        """The host's answer has come: all that wait for the page walk again."""
+        self._enter(tag, self.instance)
+        for translation, since in self._waiting.pop(tag, ()):
+            counters = self.counters[translation.app]
+            counters.replays += 1
+            counters.fault_cycles += self.env._now - since
+            translation.kind = _REPLAY
+            self._again.append(translation)
+
+    def shoot_down(self, tag: int | None) -> None:
+        """Nothing is kept here; the stages above know what is on its way."""
+
+    # -- reports ---------------------------------------------------------------------------------
+
+    def sent(self, paths: Sequence[str]) -> str:
+        return f"{self.path}.received + {self.path}.replays"
+
+    def received(self, paths: Sequence[str]) -> str:
+        return f"{self.path}.received"
+
+    def in_flight(self) -> int:
+        waiting = sum(map(len, self._waiting.values()))
+        return self._under_way + len(self.requests) + waiting + len(self._again)
+
+    def waiting(self) -> Iterator[str]:
+        if self._waiting:
+            pages = ", ".join(f"{tag:#x}" for tag in list(self._waiting)[:4])
+            yield f"{self.name}: {len(self._waiting)} pages are asked for: {pages}"
+        if self._under_way or self._again:
+            yield f"{self.name}: {self._under_way + len(self._again)} translations are walked"
+
+    def app_counters(self, app: int) -> Iterable[object]:
+        return (self.counters[app],)

@@ -1,0 +1,429 @@
+"""What becomes of pages that several GPUs use: they are mapped where they lie, or they move."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from typing import Final, Protocol
+
+import attr
+from attrs import field, frozen
+from mypy_extensions import mypyc_attr
+
+from gpusim.config.node import MigrationConfig
+from gpusim.core.component import Component
+from gpusim.core.counters import count
+from gpusim.core.engine import NEVER, EventLoop, Port
+from gpusim.core.law import Law, laws_of
+from gpusim.core.mapping import ASID_SHIFT, Mapping
+from gpusim.core.metrics import Metric, Ratio, Total, declare_metrics
+from gpusim.core.request import Kind, MemoryRequest
+from gpusim.core.unboxed import pair
+from gpusim.files.units import Hertz
+from gpusim.hardware.node.accesses import AccessesUnderWay
+from gpusim.hardware.node.far_faults import FarFault, FarFaults
+from gpusim.hardware.node.gateway import Gateway
+from gpusim.hardware.node.remote_pages import RemotePages
+
+CHUNK_BYTES: Final = 4096
+"""Pages are copied in pieces of this size, each of one packet [our choice]."""
+
+_WRITEBACK: Final = int(Kind.WRITEBACK)
+_BEGIN: Final = 0
+_FORGET: Final = 1
+_ACKNOWLEDGED: Final = 2
+_COPIED: Final = 3
+_PASSED: Final = 4
+
+_UNUSED: Final = 1000
+"""Cycles after which a GPU that has not used a page that it was given may lose it again: the page
+was for an access of a side cache, whose accesses are not followed [our choice]."""
+
+
+@attr.s(auto_attribs=True)
+class MoveCounters:
+    """Pages of one application that GPUs asked the host for, and that moved."""
+
+    mapped_here: int = count("faults whose page lay with the GPU that asked, or came to lie there")
+    mapped_remotely: int = count("faults whose page is used where it lies, with another GPU")
+    migrations: int = count("pages that moved from one GPU to another one")
+    migrated_bytes: int = count("bytes of these", "bytes")
+    messages: int = count("messages to GPUs that may hold a page which moves")
+    acknowledgements: int = count("acknowledgements of these")
+    shootdown_cycles: int = count("from a message to the last acknowledgement, summed", "cycles")
+    copy_cycles: int = count("from then on to the last byte of a copy, summed", "cycles")
+    migration_cycles: int = count("from the begin of a move to its end, summed", "cycles")
+    no_room: int = count("pages that did not move, as the GPU's memory was full")
+
+
+declare_metrics(
+    MoveCounters,
+    Metric("migrations", "1", "pages that moved between GPUs", Total("migrations")),
+    Metric(
+        "migration_latency",
+        "cycles",
+        "of a page that moves between GPUs",
+        Ratio("migration_cycles", "migrations"),
+    ),
+)
+
+
+class NodePages(Protocol):
+    """The pages of a node, as far as moves need them (see `gpusim.hardware.walk.NodeTable`)."""
+
+    def touch(self, tag: int, gpu: int) -> Mapping:
+        """What covers a page, which is placed now if `gpu` is the first that asks for it."""
+
+    def gpu_of(self, pfn: int) -> int:
+        """The GPU in whose memory a frame lies."""
+
+    def find(self, tag: int) -> Mapping | None:
+        """What covers a page now, if anything does."""
+
+    def move(self, mapping: Mapping, gpu: int) -> bool:
+        """Give a page a frame of a GPU; False: there is none."""
+
+    def page_bytes(self, mapping: Mapping) -> int:
+        """Bytes of a page."""
+
+
+@frozen(eq=False)
+class GpuSide:
+    """One GPU, as moves of pages see it.
+
+    Attributes:
+        gateway: to its links.
+        accesses: under way, of its SMs.
+        forget: whatever holds a page there forgets it.
+        enter: puts a page into its table.
+    """
+
+    gateway: Gateway
+    accesses: AccessesUnderWay
+    forget: Callable[[Mapping], None]
+    enter: Callable[[Mapping], None]
+
+
+@frozen(eq=False)
+class MoveSite:
+    """Where moves of pages stand in a node.
+
+    Attributes:
+        env: the environment.
+        clock: of the core.
+        apps: applications that share the machine.
+        trip: cycles of a message between a GPU and the host.
+        config: what a move takes; None: all its steps.
+        drop: caches forget the lines of a page.
+    """
+
+    env: EventLoop
+    clock: Hertz
+    apps: int
+    trip: int
+    config: MigrationConfig | None
+    drop: Callable[[Mapping], None]
+
+
+class _Move:
+    """A page that moves.
+
+    Attributes:
+        tag: its first page.
+        app: its application.
+        source, target: the GPUs.
+        begun: cycle in which it began.
+        silent: cycle in which all GPUs had acknowledged.
+        left: acknowledgements, or pieces of the copy, that are to come.
+        faults: those that wait for it.
+    """
+
+    __slots__ = ("app", "begun", "faults", "left", "silent", "source", "tag", "target")
+
+    def __init__(self, tag: int, app: int, source: int, target: int, now: int) -> None:
+        self.tag = tag
+        self.app = app
+        self.source = source
+        self.target = target
+        self.begun = now
+        self.silent = now
+        self.left = 0
+        self.faults: list[FarFault] = []
+
+
+@frozen
+class _Step:
+    """What happens to a move next: at a GPU, where it says so."""
+
+    what: int
+    move: _Move
+    gpu: int = -1
+
+
+@frozen
+class _Arrival:
+    """A page has been entered into the table of a GPU, which has not used it.
+
+    Attributes:
+        later: steps that wait until it has.
+    """
+
+    later: list[_Step] = field(factory=list)
+
+
+class PageChunk(MemoryRequest):
+    """A piece of a page on its way to another GPU."""
+
+    __slots__ = ("move",)
+
+    def __init__(self, move: _Move, number: int, now: int) -> None:
+        super().__init__(
+            _WRITEBACK, move.app, 0, -1, move.tag, number, -1, 0, 0, None, pair(0, now)
+        )
+        self.move = move
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class PageMoves(Component):
+    """Resolves faults of GPUs, and moves pages, step by step.
+
+    1. From now on faults of the page wait here.  A message goes to each GPU whose table has it.
+    2. There, TLBs, walks and the table forget it; a walk that has read its entry walks again.  When
+       the accesses of that GPU to it that have left their SMs are answered, it acknowledges.
+    3. When all have, the page crosses the links, as packets; DRAM at both ends takes no part in it
+       [our choice].
+    4. The page has its new frame.  The GPU that it moved for is answered, and enters it; other
+       faults are resolved anew.
+
+    A GPU keeps a page that it was given until one of its accesses to the page has left an SM: two
+    GPUs that ask for it in turn both get on [our choice].
+
+    Args:
+        site: where it stands.
+        pages: of the node.
+        policy: which pages move.
+
+    Attributes:
+        gpus: by number.
+        faults: by GPU, its stage of far faults.
+    """
+
+    path = "node/pages"
+    name = "pages"
+    laws: Sequence[Law] = laws_of([MoveCounters], Law("messages", "acknowledgements"))
+
+    def __init__(self, site: MoveSite, pages: NodePages, policy: RemotePages) -> None:
+        env = self.env = site.env
+        self.counters = [MoveCounters() for _ in range(site.apps)]
+        self.gpus: Sequence[GpuSide] = ()
+        self.faults: Sequence[FarFaults] = ()
+        self.policy = policy
+        self._pages = pages
+        self._trip = site.trip
+        self._drop = site.drop
+        fixed = site.config is not None and site.config.cost == "fixed"
+        self._fixed = site.config.latency.cycles(site.clock) if fixed and site.config else -1
+        self._holders: dict[int, int] = {}
+        """By page, the GPUs whose tables have it, or will have: a bit each."""
+        self._moves: dict[int, _Move] = {}
+        self._arrivals: dict[tuple[int, int], _Arrival] = {}
+        """By page and GPU, those of pages that have not been used."""
+        self._unused: Port[tuple[tuple[int, int], _Arrival]] = Port(env, "pages.unused", _UNUSED)
+        self._steps: Port[_Step] = Port(env, "pages.steps")
+        self._copied: Port[PageChunk] = Port(env, "pages.copied")
+        self.process = env.start(self._run())
+        self._steps.connect(self.process)
+        self._copied.connect(self.process)
+        self._unused.connect(self.process)
+
+    def _run(self) -> Generator[int | None, None, None]:
+        steps, copied, unused = self._steps, self._copied, self._unused
+        while True:
+            while (late := unused.take()) is not None:
+                if self._arrivals.get(late[0]) is late[1]:
+                    self._used(late[0])
+            while (chunk := copied.take()) is not None:
+                self._came(chunk.move)
+            while (step := steps.take()) is not None:
+                self._do(step)
+            upcoming = min(steps.ready, copied.ready, unused.ready)
+            yield None if upcoming == NEVER else upcoming - self.env._now
+
+    def holds(self, tag: int, gpu: int) -> None:
+        """A GPU's table has a page."""
+        self._holders[tag] = self._holders.get(tag, 0) | 1 << gpu
+
+    # -- faults ----------------------------------------------------------------------------------
+
+    def resolve(self, fault: FarFault) -> None:
+        """Map the page of a fault, or move it."""
+        mapping = self._pages.touch(fault.tag, fault.gpu)
+        if mapping.tag in self._moves:
+            self._moves[mapping.tag].faults.append(fault)
+            self.faults[fault.gpu].moves(fault.tag)
+            return
+        owner, gpu = self._pages.gpu_of(mapping.pfn), fault.gpu
+        counters = self.counters[fault.app]
+        if owner == gpu:
+            counters.mapped_here += 1
+        elif self.policy.fault(mapping.tag, gpu, owner):
+            self._begin(mapping, gpu, fault)
+            return
+        else:
+            counters.mapped_remotely += 1
+        self._answer(fault, mapping)
+
+    def _answer(self, fault: FarFault, mapping: Mapping) -> None:
+        self.holds(mapping.tag, fault.gpu)
+        self.faults[fault.gpu].answers.send(fault.tag)
+        if self.policy.moves:
+            key = mapping.tag, fault.gpu
+            self._arrivals.setdefault(key, _Arrival())
+            self.gpus[fault.gpu].accesses.expect(mapping.tag, lambda: self._used(key))
+
+    def enter(self, tag: int, gpu: int) -> None:
+        """The host's answer is there: the page is entered, unless it has been taken away again."""
+        mapping = self._pages.find(tag)
+        if mapping is not None and self._holders.get(mapping.tag, 0) >> gpu & 1:
+            self.gpus[gpu].enter(mapping)
+            key = mapping.tag, gpu
+            if key in self._arrivals:
+                self._unused.send((key, self._arrivals[key]))
+
+    def _used(self, key: tuple[int, int]) -> None:
+        """A GPU has used a page that it was given, or had time to."""
+        arrival = self._arrivals.pop(key, None)
+        for step in () if arrival is None else arrival.later:
+            self._steps.send(step)
+
+    def accessed(self, tag: int, gpu: int) -> None:
+        """A request of a GPU to a page of another one is about to leave."""
+        mapping = self._pages.find(tag)
+        if mapping is None or mapping.tag in self._moves:
+            return
+        owner = self._pages.gpu_of(mapping.pfn)
+        if owner != gpu and self.policy.accessed(mapping.tag, gpu, owner):
+            move = _Move(mapping.tag, tag >> ASID_SHIFT, owner, gpu, self.env._now)
+            self._steps.send(_Step(_BEGIN, move), self._trip)
+
+    # -- moves -----------------------------------------------------------------------------------
+
+    def _begin(self, mapping: Mapping, gpu: int, fault: FarFault | None) -> None:
+        now, tag = self.env._now, mapping.tag
+        owner = self._pages.gpu_of(mapping.pfn)
+        move = self._moves[tag] = _Move(tag, tag >> ASID_SHIFT, owner, gpu, now)
+        if fault is not None:
+            move.faults.append(fault)
+            self.faults[fault.gpu].moves(fault.tag)
+        if self._fixed >= 0:
+            self._steps.send(_Step(_PASSED, move), self._fixed)
+            return
+        holders = self._holders.get(tag, 0)
+        for one in range(len(self.gpus)):
+            if holders >> one & 1:
+                move.left += 1
+                self._steps.send(_Step(_FORGET, move, one), self._trip)
+        self.counters[move.app].messages += move.left
+        if not move.left:
+            self._copy(move)
+
+    def _do(self, step: _Step) -> None:
+        move = step.move
+        if step.what == _BEGIN:
+            mapping = self._pages.find(move.tag)
+            if mapping is None or mapping.tag in self._moves:
+                return
+            if self._pages.gpu_of(mapping.pfn) != move.target:
+                self._begin(mapping, move.target, None)
+        elif step.what == _FORGET:
+            if self._keeps(step, step.gpu):
+                return
+            self._forget(move.tag, step.gpu)
+            done = _Step(_ACKNOWLEDGED, move)
+            self.gpus[step.gpu].accesses.when_drained(
+                move.tag, lambda: self._steps.send(done, self._trip)
+            )
+        elif step.what == _ACKNOWLEDGED:
+            self.counters[move.app].acknowledgements += 1
+            move.left -= 1
+            if not move.left:
+                self.counters[move.app].shootdown_cycles += self.env._now - move.begun
+                self._copy(move)
+        elif not any(self._keeps(step, gpu) for gpu in range(len(self.gpus))):
+            for gpu in range(len(self.gpus)):
+                self._forget(move.tag, gpu)
+            self._end(move)
+
+    def _keeps(self, step: _Step, gpu: int) -> bool:
+        """Whether a GPU has not used the page of a step yet, which then comes later."""
+        arrival = self._arrivals.get((step.move.tag, gpu))
+        if arrival is not None:
+            arrival.later.append(step)
+        return arrival is not None
+
+    def _forget(self, tag: int, gpu: int) -> None:
+        """A GPU forgets a page, if it has it."""
+        holders, mapping = self._holders.get(tag, 0), self._pages.find(tag)
+        if holders >> gpu & 1 and mapping is not None:
+            self._holders[tag] = holders & ~(1 << gpu)
+            self.gpus[gpu].forget(mapping)
+
+    def _copy(self, move: _Move) -> None:
+        """Send a page over the links."""
+        move.silent = self.env._now
+        mapping = self._pages.find(move.tag)
+        size = 0 if mapping is None else self._pages.page_bytes(mapping)
+        move.left = -(-size // CHUNK_BYTES)
+        for number in range(move.left):
+            chunk = PageChunk(move, number, self.env._now)
+            chunk.path.append(self._copied)
+            self.gpus[move.source].gateway.send_page(chunk, move.target, CHUNK_BYTES)
+        if not move.left:
+            self._end(move)
+
+    def _came(self, move: _Move) -> None:
+        """A piece of a page has come."""
+        move.left -= 1
+        if not move.left:
+            self.counters[move.app].copy_cycles += self.env._now - move.silent
+            self._end(move)
+
+    def _end(self, move: _Move) -> None:
+        """The page has its new frame, and what waited for it is answered."""
+        counters, mapping = self.counters[move.app], self._pages.find(move.tag)
+        del self._moves[move.tag]
+        if mapping is not None:
+            self._drop(mapping)
+            if self._pages.move(mapping, move.target):
+                counters.migrations += 1
+                counters.migrated_bytes += self._pages.page_bytes(mapping)
+                counters.migration_cycles += self.env._now - move.begun
+                self.policy.moved(move.tag, move.target)
+            else:
+                counters.no_room += 1
+        own = [fault for fault in move.faults if fault.gpu == move.target]
+        for fault in own:
+            mapping = self._pages.touch(fault.tag, fault.gpu)
+            if self._pages.gpu_of(mapping.pfn) == fault.gpu:
+                counters.mapped_here += 1
+            else:
+                counters.mapped_remotely += 1
+            self._answer(fault, mapping)
+        for fault in move.faults:
+            if fault.gpu != move.target:
+                self.resolve(fault)
+
+    # -- reports ---------------------------------------------------------------------------------
+
+    def in_flight(self) -> int:
+        return len(self._moves) + len(self._steps)
+
+    def waiting(self) -> Iterator[str]:
+        if self._moves:
+            pages = ", ".join(f"{tag:#x}" for tag in list(self._moves)[:4])
+            yield f"{self.name}: {len(self._moves)} pages move: {pages}"
+
+    def policies(self) -> Iterator[tuple[str, object]]:
+        yield "node.remote", self.policy
+
+    def app_counters(self, app: int) -> Iterable[object]:
+        return (self.counters[app],)

@@ -1,0 +1,109 @@
+"""The policy slot of remote pages: which pages move to a GPU that uses them from afar."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+from mypy_extensions import mypyc_attr
+
+from gpusim.core.errors import at_least
+from gpusim.core.policy import Policy
+from gpusim.core.registry import Slot, open_slot, register_policy
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class RemotePages(Policy):
+    """Decides whether a page that lies with another GPU is accessed there, or moves.
+
+    Args:
+        gpus: of the node.
+        page_bytes: of the smallest pages, in which pages are counted.
+
+    Attributes:
+        moves: whether any page ever moves.
+        counts: whether `accessed` has an effect; otherwise it is never called.
+    """
+
+    moves: bool = True
+    counts: bool = False
+
+    def __init__(self, gpus: int, page_bytes: int) -> None:
+        self.gpus = gpus
+        self.page_bytes = page_bytes
+
+    @abstractmethod
+    def fault(self, tag: int, gpu: int, owner: int) -> bool:
+        """Whether a page moves to a GPU whose table does not have it; else it is accessed there.
+
+        Args:
+            tag: the first page of its mapping.
+            gpu: the GPU that asks for it.
+            owner: the GPU in whose memory it lies.
+        """
+
+    def accessed(self, tag: int, gpu: int, owner: int) -> bool:
+        """A request of `gpu` for a page of `owner` is about to leave: whether the page moves."""
+        return False
+
+    def moved(self, tag: int, gpu: int) -> None:
+        """A page lies with `gpu` from now on."""
+
+
+open_slot(Slot.REMOTE_PAGES, RemotePages, "gpus", "page_bytes")
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class DirectAccess(RemotePages):
+    """Pages stay where they were placed."""
+
+    moves = False
+
+    def fault(self, tag: int, gpu: int, owner: int) -> bool:
+        return False
+
+
+register_policy(Slot.REMOTE_PAGES, "direct", DirectAccess)
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class MigrateOnTouch(RemotePages):
+    """A page moves to whichever GPU asks for it."""
+
+    def fault(self, tag: int, gpu: int, owner: int) -> bool:
+        return True
+
+
+register_policy(Slot.REMOTE_PAGES, "migrate-on-touch", MigrateOnTouch)
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class CountedAccesses(RemotePages):
+    """A page moves to a GPU that has accessed it so often from afar, as since Volta.
+
+    Args:
+        gpus, page_bytes: see `RemotePages`.
+        threshold: requests of one GPU after which the page moves there; NVIDIA's driver: 256.
+    """
+
+    counts = True
+
+    def __init__(self, gpus: int, page_bytes: int, *, threshold: int = 256) -> None:
+        super().__init__(gpus, page_bytes)
+        at_least(1, threshold=threshold)
+        self._threshold = threshold
+        self._accesses: dict[tuple[int, int], int] = {}
+
+    def fault(self, tag: int, gpu: int, owner: int) -> bool:
+        return False
+
+    def accessed(self, tag: int, gpu: int, owner: int) -> bool:
+        count = self._accesses.get((tag, gpu), 0) + 1
+        self._accesses[tag, gpu] = count % self._threshold
+        return count == self._threshold
+
+    def moved(self, tag: int, gpu: int) -> None:
+        for one in range(self.gpus):
+            self._accesses.pop((tag, one), None)
+
+
+register_policy(Slot.REMOTE_PAGES, "access-counters", CountedAccesses)

@@ -1,0 +1,138 @@
+"""Wires what GPUs of a node need that ask a host for pages: far faults, the host's MMU, moves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from gpusim.config.node import HostMmuConfig, NodeConfig
+from gpusim.config.schema import GpuConfig
+from gpusim.core.component import Component
+from gpusim.core.engine import Environment, Sink
+from gpusim.core.mapping import Mapping as Page
+from gpusim.core.registry import Slot, make_policy
+from gpusim.core.signals import SignalBoard
+from gpusim.core.stage import Stage
+from gpusim.hardware.node import (
+    AccessesUnderWay,
+    FarFaults,
+    FarFaultSite,
+    Gateway,
+    GpuSide,
+    HostMmu,
+    MoveSite,
+    PageMoves,
+    RemotePages,
+    WatchedExit,
+)
+from gpusim.hardware.sm.sm import Sm
+from gpusim.hardware.walk import FarTable, NodeTable
+from gpusim.machine.memory_system import MemorySystem
+
+
+class FarMemory:
+    """Far faults of a node, and what resolves them.
+
+    Args:
+        env: the environment.
+        config: the machine.
+        node: its table of the node.
+        host: its table of the host's MMU.
+        table: knows all pages.
+        apps: applications that share the machine.
+        drop: caches forget the lines of a page.
+
+    Attributes:
+        policy: which pages move.
+        moves, host: components.
+        stages: by GPU, in front of its walkers.
+    """
+
+    def __init__(
+        self,
+        env: Environment,
+        config: GpuConfig,
+        host: HostMmuConfig,
+        table: NodeTable,
+        apps: int,
+        drop: Callable[[Page], None],
+    ) -> None:
+        assert config.node is not None
+        node: NodeConfig = config.node
+        self._env = env
+        self._config = config
+        self._table = table
+        self._apps = apps
+        self._trip = host.trip.cycles(config.clock)
+        self.policy: RemotePages = make_policy(
+            Slot.REMOTE_PAGES, node.remote, node.gpus, config.memory.page
+        )
+        site = MoveSite(env, config.clock, apps, self._trip, node.migration, drop)
+        self.moves = PageMoves(site, table, self.policy)
+        self.host = HostMmu(env, host, config.clock, apps, self.moves.resolve)
+        self.stages: list[FarFaults] = []
+        self._accesses = [AccessesUnderWay() for _ in range(node.gpus)]
+
+    def before(self, system: MemorySystem) -> FarFaults:
+        """The stage in front of the walkers of a GPU."""
+        site = FarFaultSite(
+            self._env,
+            system.domain.index,
+            self._config.walk.queue,
+            self._apps,
+            self.host.requests,
+            self._trip,
+            self.moves.enter,
+        )
+        stage = FarFaults(site, system.walkers)
+        self.stages.append(stage)
+        self.moves.faults = self.stages
+        return stage
+
+    def watched(self, way: Sink, gpu: int) -> Sink:
+        """The way out of an SM, on which accesses under way are noted."""
+        return WatchedExit(way, self._accesses[gpu]) if self.policy.moves else way
+
+    def connect(
+        self,
+        gateways: Sequence[Gateway],
+        tables: Sequence[FarTable],
+        holders_of: Mapping[int, Sequence[Stage]],
+        sms_of: Sequence[Sequence[Sm]],
+    ) -> None:
+        """Introduce moves to all GPUs, and enter the pages that lie somewhere before the start."""
+        self.moves.gpus = [
+            GpuSide(gateway, self._accesses[gpu], _forget(holders_of[gpu], table), table.enter)
+            for gpu, (gateway, table) in enumerate(zip(gateways, tables, strict=True))
+        ]
+        for mapping in self._table.mappings():
+            gpu = self._table.gpu_of(mapping.pfn)
+            tables[gpu].enter(mapping)
+            self.moves.holds(mapping.tag, gpu)
+        for gateway in gateways if self.policy.counts else ():
+            gateway.on_remote.listen(self.moves.accessed)
+        for gpu, sms in enumerate(sms_of) if self.policy.moves else ():
+            for sm in sms:
+                sm.lsu.on_request.listen(self._accesses[gpu].ended)
+
+    def attach(self, board: SignalBoard) -> None:
+        """Hand the policy the signals of the machine."""
+        self.policy.attach(board.at(range(self._config.sms)))
+
+    @property
+    def components(self) -> Iterator[Component]:
+        """All parts."""
+        yield from self.stages
+        yield self.host
+        yield self.moves
+
+
+def _forget(holders: Sequence[Stage], table: FarTable) -> Callable[[Page], None]:
+    """Lets all parts of a GPU forget a page."""
+
+    def forget(mapping: Page) -> None:
+        for tag in range(mapping.tag, mapping.tag + mapping.pages):
+            for holder in holders:
+                holder.shoot_down(tag)
+            table.shoot_down(tag)
+
+    return forget
