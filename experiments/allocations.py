@@ -25,6 +25,9 @@ from rich.table import Table
 
 from experiments.speed import AIMS, run_case
 
+MAINTENANCE = True
+"""It is of use to those who change gpusim: ``gpusim list maintenance`` has it."""
+
 _SOURCE = Path(__file__).with_name("allocation_counter.c")
 
 

@@ -17,6 +17,9 @@ from gpusim.config.dram import DramConfig, DramTiming
 from gpusim.config.dram_standard import DramStandard
 from gpusim.config.dram_standards import standards
 
+MAINTENANCE = True
+"""It is of use to those who change gpusim: ``gpusim list maintenance`` has it."""
+
 PRODUCTS: Mapping[str, str] = {
     "p100": "hbm2",
     "v100": "hbm2",

@@ -35,6 +35,9 @@ from gpusim.runs.run import run_machine
 from gpusim.studies.scripts import FOLDER
 from gpusim.views import plots
 
+MAINTENANCE = True
+"""It is of use to those who change gpusim: ``gpusim list maintenance`` has it."""
+
 MODEL = "kepler-uvm"
 LOOK_SECONDS = 15
 

@@ -16,6 +16,9 @@ from rich.table import Table
 
 from experiments.speed import run_case
 
+MAINTENANCE = True
+"""It is of use to those who change gpusim: ``gpusim list maintenance`` has it."""
+
 CASE, ITERATIONS = "tlb-miss-heavy", 120
 TIMES = (1, 2, 4, 8, 16)
 WARPS = (8, 16, 32, 64)

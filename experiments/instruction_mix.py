@@ -31,6 +31,9 @@ from gpusim.workloads.library import find_workload, workload_names
 from gpusim.workloads.tables import SCALES
 from gpusim.workloads.workload import load_workload
 
+MAINTENANCE = True
+"""It is of use to those who change gpusim: ``gpusim list maintenance`` has it."""
+
 MIXES = Path(__file__).parent / "programs" / "mixes.toml"
 
 HEADER = (

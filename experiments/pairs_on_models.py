@@ -25,6 +25,9 @@ from gpusim.studies.sweep.pairs import Machines, pair_name
 from gpusim.studies.sweep.point import BASELINE
 from gpusim.studies.sweep.spec import read_sweep
 
+MAINTENANCE = True
+"""It is of use to those who change gpusim: ``gpusim list maintenance`` has it."""
+
 UNDER = "memory-walks"
 AGAIN = {"mask-quick": f"{UNDER}+mask-quick"}
 """What is laid for a recipe: vc-opt lets walkers read DRAM, and MASK the L2 cache again."""

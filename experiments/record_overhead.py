@@ -26,6 +26,9 @@ from gpusim.results.datasets import RECORDS, check_records
 from gpusim.runs.simulate import simulate
 from gpusim.workloads.workload import load_workload
 
+MAINTENANCE = True
+"""It is of use to those who change gpusim: ``gpusim list maintenance`` has it."""
+
 
 @frozen
 class Case:

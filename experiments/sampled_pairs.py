@@ -21,6 +21,9 @@ from experiments.sampling import SAMPLE, timed_part
 from gpusim.studies.sweep.results import SweepResults
 from gpusim.studies.sweep.spec import Sweep
 
+MAINTENANCE = True
+"""It is of use to those who change gpusim: ``gpusim list maintenance`` has it."""
+
 MODEL, VARIANT, SCALE = "kepler-uvm", "quarter", "paper"
 PAIRS = ("transform_backprop", "stencil_chip")
 """Files of `experiments/pairs`."""

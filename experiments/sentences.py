@@ -18,6 +18,9 @@ from attrs import fields, frozen
 from experiments.marked import grid, tell
 from gpusim.core.errors import UserError, nearest
 
+MAINTENANCE = True
+"""It is of use to those who change gpusim: ``gpusim list maintenance`` has it."""
+
 PAPERS = {
     "mask": "MASK",
     "star": "STAR",

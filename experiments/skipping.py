@@ -26,6 +26,9 @@ from gpusim.runs.warming import prepare_warming
 from gpusim.workloads.survey import executed
 from gpusim.workloads.workload import load_workload
 
+MAINTENANCE = True
+"""It is of use to those who change gpusim: ``gpusim list maintenance`` has it."""
+
 
 @frozen
 class Case:

@@ -23,6 +23,9 @@ from attrs import asdict, frozen
 from rich.console import Console
 from rich.table import Table
 
+MAINTENANCE = True
+"""It is of use to those who change gpusim: ``gpusim list maintenance`` has it."""
+
 AIMS = {
     "hit-heavy": 3,
     "tlb-miss-heavy": 9,

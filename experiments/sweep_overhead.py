@@ -32,6 +32,9 @@ from gpusim.studies.sweep.results import open_sweep
 from gpusim.studies.sweep.spec import Sweep, to_plain
 from gpusim.workloads.workload import load_workload
 
+MAINTENANCE = True
+"""It is of use to those who change gpusim: ``gpusim list maintenance`` has it."""
+
 
 @frozen
 class Overhead:

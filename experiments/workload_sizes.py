@@ -31,6 +31,9 @@ from gpusim.workloads.sizes import Size, read_sizes, sizes_file, write_sizes
 from gpusim.workloads.tables import SCALES
 from gpusim.workloads.workload import load_workload
 
+MAINTENANCE = True
+"""It is of use to those who change gpusim: ``gpusim list maintenance`` has it."""
+
 LINE_BYTES = 128
 WARP_SIZE = 32
 BLOCKS_PER_LAUNCH = 32

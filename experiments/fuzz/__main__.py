@@ -13,6 +13,9 @@ from experiments.fuzz.corpus import KINDS
 from experiments.fuzz.readers import read_all
 from experiments.marked import grid
 
+MAINTENANCE = True
+"""It is of use to those who change gpusim: ``gpusim list maintenance`` has it."""
+
 _REPORT_EVERY = 1000
 """Cases after which the table is written, so that an ended run loses few."""
 

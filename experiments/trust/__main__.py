@@ -15,6 +15,9 @@ from experiments.trust.page import find, page, summary
 from gpusim.core.errors import UserError
 from gpusim.files.shipped import data_folder
 
+MAINTENANCE = True
+"""It is of use to those who change gpusim: ``gpusim list maintenance`` has it."""
+
 MARK = "trust"
 
 

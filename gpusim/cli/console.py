@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import os
+import sys
 
-from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook, RenderResult
+import click
+from rich.console import (
+    Console,
+    ConsoleOptions,
+    ConsoleRenderable,
+    RenderableType,
+    RenderHook,
+    RenderResult,
+)
 from rich.segment import Segment
 
 from gpusim.core.terminal_text import shown
@@ -36,6 +45,23 @@ def stdout_console() -> Console:
     console = _plain()
     has_width = os.environ.get("COLUMNS", "").isdecimal()
     return console if console.is_terminal or has_width else _plain(width=_PIPE_WIDTH)
+
+
+def print_paged(*shown: RenderableType) -> None:
+    """Print on stdout; on a terminal that is too small for it, a page at a time."""
+    console = stdout_console()
+    if not console.is_terminal:
+        for one in shown:
+            console.print(one)
+        return
+    with console.capture() as captured:
+        for one in shown:
+            console.print(one)
+    text = captured.get()
+    if text.count("\n") < console.height:
+        sys.stdout.write(text)
+    else:
+        click.echo_via_pager(text, color=True)
 
 
 def stderr_console() -> Console:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -23,10 +24,14 @@ def list_things(
     what: Annotated[
         str,
         typer.Argument(
-            help="models, recipes, workloads, policies, records, sweeps, figures or studies",
+            help="models, recipes, workloads, policies, records, sweeps, figures, studies, or "
+            "maintenance: studies for those who change gpusim",
             autocompletion=begins(lambda: _LISTS),
         ),
     ],
+    words: Annotated[
+        list[str] | None, typer.Argument(help="Only those in which all of these words occur.")
+    ] = None,
     paper: Annotated[
         str | None, typer.Option(help="Only the workloads of a paper, by its names, such as mask.")
     ] = None,
@@ -40,11 +45,20 @@ def list_things(
         )
     if paper is not None and what != "workloads":
         raise UserError("--paper goes with workloads: gpusim list workloads --paper mask")
-    rows = list(_LISTS[what]() if paper is None else _workloads_of(paper))
+    found = _LISTS[what]() if paper is None else _workloads_of(paper)
+    rows = [row for row in found if _has_all(row, words or ())]
+    if words and not rows and not as_json:
+        raise UserError(f"none of the {what} has {' and '.join(map(repr, words))} in it")
     if as_json:
         print(json.dumps(rows, indent=2))
     else:
         _print_table(what, rows)
+
+
+def _has_all(row: Row, words: Sequence[str]) -> bool:
+    """Whether all words occur in a row, in any case of letters."""
+    text = " ".join(row.values()).casefold()
+    return all(word.casefold() in text for word in words)
 
 
 def _models() -> Iterator[Row]:
@@ -191,11 +205,12 @@ def _figures() -> Iterator[Row]:
             }
 
 
-def _studies() -> Iterator[Row]:
+def _studies(*, maintains: bool) -> Iterator[Row]:
     from gpusim.studies.scripts import studies
 
     for study in studies():
-        yield {"name": study.name, "description": study.title}
+        if study.maintains == maintains:
+            yield {"name": study.name, "description": study.title}
 
 
 _LISTS: Mapping[str, Callable[[], Iterator[Row]]] = {
@@ -206,19 +221,52 @@ _LISTS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "records": _records,
     "sweeps": _sweeps,
     "figures": _figures,
-    "studies": _studies,
+    "studies": partial(_studies, maintains=False),
+    "maintenance": partial(_studies, maintains=True),
 }
 
 
 def _print_table(title: str, rows: list[Row]) -> None:
+    """A row a thing; columns that do not fit without broken words are left out."""
     from rich.table import Table
     from rich.text import Text
 
-    from gpusim.cli.console import stdout_console
+    from gpusim.cli.console import print_paged, stdout_console
 
+    columns = list(rows[0]) if rows else ["name"]
+    if _SECOND in columns:
+        columns.remove(_SECOND)
+        columns.insert(columns.index("name") + 1, _SECOND)
+    shown = _fitting(columns, rows, stdout_console().width)
     table = Table(title=title, header_style="bold")
-    for column in rows[0] if rows else ("name",):
+    for column in shown:
         table.add_column(column, overflow="fold", no_wrap=column == "name")
     for row in rows:
-        table.add_row(*map(Text, row.values()))
-    stdout_console().print(table)
+        table.add_row(*(Text(row[column]) for column in shown))
+    if left_out := columns[len(shown) :]:
+        table.caption = f"in a wider terminal, or with --json: {', '.join(left_out)}"
+    print_paged(table)
+
+
+_SECOND, _LEAST = "description", 28
+"""The column that matters most after the name, and letters that it has at least."""
+
+
+def _fitting(columns: list[str], rows: list[Row], width: int) -> list[str]:
+    """The first columns, as many as fit without breaking a word, but two at least."""
+    shown = list(columns)
+    while len(shown) > _FEWEST and sum(_narrowest(one, rows) for one in shown) + 1 > width:
+        shown.pop()
+    return shown
+
+
+_FEWEST = 2
+_FRAME = 3
+
+
+def _narrowest(column: str, rows: list[Row]) -> int:
+    """Letters of a column that breaks no word, with its frame; a name stays on its line."""
+    cells = [column, *(row[column] for row in rows)]
+    words = cells if column == "name" else [word for cell in cells for word in cell.split()]
+    least = _LEAST if column == _SECOND else 0
+    return max(least, *map(len, words)) + _FRAME

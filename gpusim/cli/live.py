@@ -1,9 +1,8 @@
-"""The live view of a run in a terminal: six lines with its progress and what its warps wait for."""
+"""The live view of a run: how far it is and what its warps wait for, in a few lines."""
 
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable
 from operator import itemgetter
 
@@ -13,11 +12,9 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from gpusim.cli.how_far import HowFar, Pace, clock_text
 from gpusim.core.states import family
 from gpusim.runs.monitor import Activity, Progress
-
-_REPORTS = 8
-"""Rates are means over this number of reports: over some two seconds."""
 
 _MAX_WIDTH = 100
 _FRAME = 4
@@ -34,44 +31,44 @@ class LiveView:
     Args:
         title: of the panel.
         width: of the terminal.
+        expected: about how many transactions the run has in all; None: that is not known.
         clock: seconds of real time.
     """
 
-    def __init__(self, title: str, width: int, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        title: str,
+        width: int,
+        expected: int | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._title = title
         self._width = min(width, _MAX_WIDTH)
-        self._clock = clock
-        self._started = clock()
-        self._seen: deque[tuple[float, Activity]] = deque(maxlen=_REPORTS)
+        self._pace = Pace(expected, clock)
 
     def show(self, progress: Progress) -> Panel:
         """The panel for the newest report."""
-        now = self._clock()
-        before, first = self._seen[0] if self._seen else (self._started, None)
-        self._seen.append((now, progress.activity))
-        recent = progress.activity.since(first) if first else progress.activity
+        pace = self._pace
+        far = pace.see(progress)
         lines = (
-            self._bar(progress, now - self._started),
-            self._rates(progress, recent, now - before),
-            self._hits(recent),
-            self._states(recent),
+            self._bar(far),
+            Text(f"{clock_text(pace.elapsed)}, {far.left}", no_wrap=True),
+            self._rates(progress),
+            self._hits(pace.recent),
+            self._states(pace.recent),
         )
-        return Panel(Group(*lines), title=Text(self._title), width=self._width)
+        title = " · ".join(filter(None, (self._title, progress.run)))
+        return Panel(Group(*lines), title=Text(title), width=self._width)
 
-    def _bar(self, progress: Progress, elapsed: float) -> Table:
-        done, total = progress.warps_done, progress.warps_total
-        left = clock_text(elapsed * (total - done) / done) if done else "?"
+    def _bar(self, far: HowFar) -> Table:
         line = Table.grid(padding=(0, 1), expand=True)
         line.add_column(ratio=1)
         line.add_column(no_wrap=True)
-        line.add_row(
-            ProgressBar(total=max(total, 1), completed=done),
-            Text(f"{done:,}/{total:,} warps  {clock_text(elapsed)}, {left} left"),
-        )
+        line.add_row(ProgressBar(total=1.0, completed=far.share), Text(far.text))
         return line
 
-    def _rates(self, progress: Progress, recent: Activity, seconds: float) -> Text:
-        rate = recent.transactions / seconds if seconds > 0 else 0.0
+    def _rates(self, progress: Progress) -> Text:
+        recent, rate = self._pace.recent, self._pace.transactions_a_second
         ipc = "" if recent.ipc is None else f"   IPC {recent.ipc:.3g}"
         return Text(f"{progress.cycle:,} cycles   {rate:,.0f} transactions/s{ipc}", no_wrap=True)
 
@@ -95,10 +92,3 @@ class LiveView:
                 break
             line.append_text(part)
         return line if parts else line.append("  –")
-
-
-def clock_text(seconds: float) -> str:
-    """``m:ss``, or ``h:mm:ss``."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from gpusim.cli.standard_streams import open_standard_streams
-from gpusim.core.errors import SimulatorError, UserError
+from gpusim.core.errors import SimulatorError, UserError, on_command_line
 from gpusim.core.import_path import SAFE_PATH, leave_out_current_folder
 from gpusim.core.terminal_text import shown
 from gpusim.core.user_code import Imports, importing
@@ -32,6 +32,10 @@ class _Commands(TyperGroup):
     """Turns errors into messages and exit codes, for the program and for tests that call it."""
 
     def invoke(self, ctx: Any) -> Any:
+        with on_command_line():
+            return self._invoke(ctx)
+
+    def _invoke(self, ctx: Any) -> Any:
         try:
             with importing(Imports.TRUSTED):
                 result = super().invoke(ctx)

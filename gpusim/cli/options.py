@@ -114,6 +114,10 @@ Picture = Annotated[
     PictureKind, typer.Option("--format", help="Of pictures: png (300 dots an inch) or svg.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
+Everything = Annotated[
+    bool, typer.Option("--all", help="Print all headline numbers and states, by group.")
+]
 Seeds = Annotated[
     int | None,
     typer.Option(

@@ -84,14 +84,15 @@ def _print(recipes: list[Recipe]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from gpusim.cli.console import stdout_console
+    from gpusim.cli.console import print_paged
 
     *_, last = recipes
-    console = stdout_console()
-    console.print(Text(f"recipe {last.name}: {last.description}", style="bold"))
-    console.print(Text(f"source: {last.source}"))
-    for need in dict.fromkeys(need for recipe in recipes for need in recipe.needs):
-        console.print(Text(f"requires {need}"))
+    needs = dict.fromkeys(need for recipe in recipes for need in recipe.needs)
+    lines = (
+        Text(f"recipe {last.name}: {last.description}", style="bold"),
+        Text(f"source: {last.source}"),
+        *(Text(f"requires {need}") for need in needs),
+    )
     table = Table(header_style="bold")
     for column in ("key", "value", "from", "source"):
         table.add_column(column, overflow="fold", no_wrap=column == "key")
@@ -99,4 +100,4 @@ def _print(recipes: list[Recipe]) -> None:
         for key, setting in leaves(recipe.changes):
             cells = (".".join(key), _text(setting), setting.origin, setting.citation)
             table.add_row(*map(Text, cells))
-    console.print(table)
+    print_paged(*lines, table)

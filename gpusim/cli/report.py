@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -19,8 +20,13 @@ def report(
 ) -> None:
     """Write a run as one HTML page: what translation cost, where the cycles went, and when."""
     from gpusim.views.report import write_report
+    from gpusim.views.report.picture import missing_records
 
     path = page_beside(output, ".html", file)
     with opened(file) as (result,):
         write_report(result, path)
+        missing = missing_records(result)
     print(shown(f"written to {path}"))
+    if missing:
+        names = ",".join(missing)
+        print(f"gpusim: it would show more with --record {names}", file=sys.stderr)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,8 +13,10 @@ from attrs import frozen
 from gpusim.cli.options import (
     WORKLOADS,
     AllowCode,
+    Everything,
     Json,
     Model,
+    Quiet,
     Scale,
     Seeds,
     Settings,
@@ -55,6 +58,8 @@ def run(
     serve: Serve = None,
     serve_address: ServeAddress = None,
     allow_code: AllowCode = False,
+    everything: Everything = False,
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Run a workload on a model (--set workload.KEY=VALUE sets a key of the workload)."""
@@ -68,7 +73,9 @@ def run(
     if seeds is not None and options.start is not None:
         raise UserError("--from: a checkpoint is of one seed: leave out --seeds")
     of_model, of_workload = split_settings(settings)
-    chosen = Chosen(model, tuple(variant or ()), of_model, workload, scale, of_workload)
+    chosen = Chosen(
+        model, tuple(variant or ()), of_model, workload, scale, of_workload, quiet=quiet
+    )
     if seeds is None:
         planned = [Planned(seed, options, "")]
     else:
@@ -85,9 +92,10 @@ def run(
             for number, one in enumerate(planned)
         ]
     if seeds is None:
-        _show(results[0], options, as_json)
+        _show(results[0], options, everything=everything, as_json=as_json)
     else:
-        show_repeated(results, Repeated(range(seed, seed + seeds), shift, options), as_json)
+        what = Repeated(range(seed, seed + seeds), shift, options)
+        show_repeated(results, what, everything=everything, as_json=as_json)
 
 
 @frozen
@@ -97,6 +105,7 @@ class Chosen:
     Attributes:
         model, variants, settings: as for `gpusim.load_model`.
         workload, scale, parameters: as for `gpusim.load_workload`.
+        quiet: whether progress is not shown.
     """
 
     model: str
@@ -105,6 +114,7 @@ class Chosen:
     workload: str
     scale: str
     parameters: Mapping[str, str]
+    quiet: bool = False
 
     def shifted(self, key: str | None, number: int) -> LoadedModel:
         """The model, with a key shifted as in run `number`; None: nothing is shifted."""
@@ -138,21 +148,23 @@ def _simulate(
 ) -> Result:
     from gpusim.cli.progress import live_progress
     from gpusim.runs.run import Observers, Run
+    from gpusim.workloads.sizes import expected_transactions
     from gpusim.workloads.workload import load_workload
 
     workload = load_workload(chosen.workload, chosen.scale, run.seed, chosen.parameters)
     title = f"{model.name} · {workload.name}{run.title_end}"
     live = begin(title)
-    with live_progress(title) as progress:
+    expected = None if run.options.stops_or_skips else expected_transactions(workload)
+    with nullcontext() if chosen.quiet else live_progress(title, expected) as progress:
         observers = Observers(progress, None if live is None else live.attach)
         return Run(model, workload, run.options, observers).execute()
 
 
-def _show(result: Result, options: RunOptions, as_json: bool) -> None:
+def _show(result: Result, options: RunOptions, *, everything: bool, as_json: bool) -> None:
     from gpusim.cli.summary import print_summary
 
     with result, kept(options.output):
         if as_json:
             print(json.dumps(result.to_json()))
         else:
-            print_summary(result, options.output)
+            print_summary(result, options.output, everything=everything)

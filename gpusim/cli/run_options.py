@@ -18,6 +18,7 @@ Command = TypeVar("Command", bound=Callable[..., None])
 _TYPES: dict[type, Any] = {
     str: str | None,
     int: int | None,
+    bool: bool | None,
     Path: Path | None,
     list: list[str] | None,
 }

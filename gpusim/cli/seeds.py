@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gpusim.cli.console import stdout_console
-from gpusim.results.quantity import format_quantity
+from gpusim.results.quantity import first_names, format_quantity
 from gpusim.runs.options import RunOptions
 
 if TYPE_CHECKING:
@@ -37,7 +37,9 @@ class Repeated:
     options: RunOptions
 
 
-def show_repeated(results: Sequence[Result], what: Repeated, as_json: bool) -> None:
+def show_repeated(
+    results: Sequence[Result], what: Repeated, *, everything: bool, as_json: bool
+) -> None:
     """Print means and intervals of runs, write them beside the results, and close these."""
     from gpusim.results.repeated_runs import bands
 
@@ -48,7 +50,7 @@ def show_repeated(results: Sequence[Result], what: Repeated, as_json: bool) -> N
         if as_json:
             print(json.dumps(_plain(what, results, table)))
         else:
-            _print(what, results, table)
+            _print(what, results, table if everything else _first(table))
     finally:
         for result in results:
             result.close()
@@ -80,6 +82,17 @@ def _print(what: Repeated, results: Sequence[Result], table: pd.DataFrame) -> No
     if output is not None:
         files = f"{_beside(output, 'seed-*.h5')} and {_beside(output, 'seeds.csv')}"
         console.print(Text(f"written to {files}"))
+
+
+def _first(table: pd.DataFrame) -> pd.DataFrame:
+    """The numbers to look at first, of the whole run, and what translation costs."""
+    names = [str(name) for name in table.index]
+    first = first_names(names)
+    shown = [name for name in names if name in first or name in _ALSO]
+    return table.loc[shown]
+
+
+_ALSO = ("share_translation", "cycles_without_translation", "cost_translation")
 
 
 def _cells(row: dict[Any, Any]) -> tuple[str, str, str, str]:

@@ -1,4 +1,4 @@
-"""The summary of a run at its end: the headline numbers, and where the cycles went."""
+"""The summary of a run at its end: the answer, first numbers, and where the cycles went."""
 
 from __future__ import annotations
 
@@ -9,14 +9,22 @@ from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
+from attrs import evolve
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
 from gpusim.cli.console import stdout_console
+from gpusim.results.answer import answer
 from gpusim.results.bank_waits import bank_waits
-from gpusim.results.quantity import HeadlineTable, format_quantity, full_name, headline_rows
+from gpusim.results.quantity import (
+    HeadlineTable,
+    first_names,
+    format_quantity,
+    full_name,
+    headline_rows,
+)
 
 if TYPE_CHECKING:
     from gpusim.results.result import Result
@@ -28,26 +36,45 @@ _LABEL_WIDTH = 24
 _APP_WIDTH = 20
 """Letters of an application's name in one line."""
 
+_STATES = 6
+"""Rows of the short table of states, at most."""
+
 
 def print_summary(
-    result: Result, output: Path | None = None, console: Console | None = None
+    result: Result,
+    output: Path | None = None,
+    console: Console | None = None,
+    *,
+    everything: bool = False,
 ) -> None:
-    """Print a result as tables, with a column an application where there are several.
+    """Print a result: the answer in a sentence, then tables that fit on a screen.
+
+    Tables have a column an application where there are several.
 
     Args:
         result: the run.
         output: the file it went to, named at the end.
         console: where to print; stdout if None.
+        everything: whether all numbers and states are printed, else those to look at first.
     """
     console = console or stdout_console()
+    console.print(Text(answer(result), style="bold"))
     rows = headline_rows(result)
+    if not everything:
+        rows = evolve(rows, sections={"": _first(rows)})
+    run = result.provenance
+    console.print(Text(f"{run.machine} · {run.workload} · {run.scale}", style="bold"))
     for table in _fitting(console, lambda apps: _headline(result, rows, apps), rows.apps):
         console.print(table)
+    console.print(Text("where the warps' cycles went", style="bold"))
     cycles = result.state_cycles
+    most = None if everything else _STATES
     if len(cycles) == 1:
-        console.print(_stalls(*cycles.values()))
+        console.print(_stalls(next(iter(cycles.values())), most))
     else:
-        for table in _fitting(console, lambda some: _stalls_by_app(cycles, some), tuple(cycles)):
+        for table in _fitting(
+            console, lambda some: _stalls_by_app(cycles, some, most), tuple(cycles)
+        ):
             console.print(table)
     for state, parts in bank_waits(result):
         console.print(Text(f"of {state}: {parts}"))
@@ -61,6 +88,15 @@ def print_summary(
     console.print(Text(f"digest {result.digest}"))
     if output is not None:
         console.print(Text(f"written to {output}"))
+    if not everything:
+        where = "--all" if output is None else f"gpusim show {output} --all"
+        console.print(Text(f"all {len(result.summary)} numbers: {where}", style="dim"))
+
+
+def _first(rows: HeadlineTable) -> list[str]:
+    """The numbers to look at first, in the order of the whole table."""
+    first = first_names(rows.descriptions)
+    return [name for names in rows.sections.values() for name in names if name in first]
 
 
 def _fitting(
@@ -76,23 +112,24 @@ def _fitting(
 
 
 def _headline(result: Result, rows: HeadlineTable, apps: Sequence[str]) -> Table:
-    run = result.provenance
     several = len(rows.apps) > 1
-    table = Table(title=f"{run.machine} · {run.workload} · {run.scale}", header_style="bold")
-    table.add_column("what", overflow="fold", min_width=_LABEL_WIDTH if several else None)
+    table = _plain_table(header=several)
+    table.add_column("", overflow="fold", min_width=_LABEL_WIDTH if several else None)
     for app in apps:
-        heading = _heading(app or "all") if several else Text("value")
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("unit", no_wrap=True)
+        table.add_column(_heading(app or "all") if several else "", justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
     if result.intervals:
         table.caption = "in brackets: 95 % intervals of what was sampled; ?: none"
-    for names in rows.sections.values():
+    for section, names in rows.sections.items():
+        if section:
+            if table.row_count:
+                table.add_row()
+            table.add_row(Text(section, style="bold"))
         for number in names:
             amounts, unit = _amounts(result, [full_name(app, number) for app in apps])
             if any(amounts):
                 label = rows.descriptions[number]
                 table.add_row(*map(Text, (label, *(text or "–" for text in amounts), unit)))
-        table.add_section()
     return table
 
 
@@ -127,42 +164,69 @@ def _number_cells(
     return f"{text} ({span_text})", shown_unit
 
 
-def _stalls(cycles: Mapping[str, int]) -> Table:
+def _stalls(cycles: Mapping[str, int], most: int | None) -> Table:
     """Where the cycles of the only application went, with bars."""
-    table = _stall_table()
-    table.add_column("warp-cycles", justify="right", no_wrap=True)
-    table.add_column("share", justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
+    table = _stall_table(header=False)
+    for _ in range(3):
+        table.add_column("", justify="right", no_wrap=True)
+    table.columns[-1].justify = "left"
     total = sum(cycles.values())
-    for state in sorted(cycles, key=cycles.__getitem__, reverse=True):
-        if cycles[state]:
-            share = cycles[state] / total
-            bar = "█" * round(share * _BAR_WIDTH)
-            table.add_row(*map(Text, (state, f"{cycles[state]:,}", _percent(share), bar)))
+    states = sorted((one for one in cycles if cycles[one]), key=cycles.__getitem__, reverse=True)
+    shown, rest = _cut(states, most)
+    rows = [(state, cycles[state]) for state in shown]
+    if rest:
+        rows.append((f"{len(rest)} other states", sum(cycles[state] for state in rest)))
+    for label, count in rows:
+        bar = "█" * round(count / total * _BAR_WIDTH)
+        table.add_row(*map(Text, (label, f"{count:,}", _percent(count / total), bar)))
     return table
 
 
-def _stalls_by_app(cycles: Mapping[str, Mapping[str, int]], apps: Sequence[str]) -> Table:
+def _stalls_by_app(
+    cycles: Mapping[str, Mapping[str, int]], apps: Sequence[str], most: int | None
+) -> Table:
     """Warp-cycles of some applications and their shares; what took most of all comes first."""
-    table = _stall_table()
+    table = _stall_table(header=True)
     for app in apps:
         table.add_column(_heading(app), justify="right", no_wrap=True)
         table.add_column("share", justify="right", no_wrap=True)
     totals = {app: max(sum(sums.values()), 1) for app, sums in cycles.items()}
-    states = {state: sum(sums[state] for sums in cycles.values()) for state in cycles[apps[0]]}
-    for state in sorted(states, key=states.__getitem__, reverse=True):
-        row = [cycles[app][state] for app in apps]
+    sums = {state: sum(own[state] for own in cycles.values()) for state in cycles[apps[0]]}
+    states = sorted((one for one in sums if sums[one]), key=sums.__getitem__, reverse=True)
+    shown, rest = _cut(states, most)
+    rows = [(state, [cycles[app][state] for app in apps]) for state in shown]
+    if rest:
+        others = [sum(cycles[app][state] for state in rest) for app in apps]
+        rows.append((f"{len(rest)} other states", others))
+    for label, row in rows:
         if any(row):
             shares = (_percent(count / totals[app]) for app, count in zip(apps, row, strict=True))
             amounts = zip((f"{count:,}" for count in row), shares, strict=True)
-            table.add_row(*map(Text, (state, *(text for amount in amounts for text in amount))))
+            table.add_row(*map(Text, (label, *(text for amount in amounts for text in amount))))
     return table
 
 
-def _stall_table() -> Table:
-    table = Table(title="where the warps' cycles went", header_style="bold")
-    table.add_column("state", overflow="fold", min_width=len("interconnect"))
+def _cut(states: Sequence[str], most: int | None) -> tuple[Sequence[str], Sequence[str]]:
+    """States that are shown, and those whose cycles are shown as one sum."""
+    if most is None or len(states) <= most:
+        return states, ()
+    return states[: most - 1], states[most - 1 :]
+
+
+def _stall_table(*, header: bool) -> Table:
+    table = _plain_table(header=header)
+    table.add_column("", overflow="fold", min_width=len("interconnect"))
     return table
+
+
+def _plain_table(*, header: bool) -> Table:
+    """A table without lines between its rows."""
+    return Table(
+        box=None,
+        padding=(0, 1, 0, 1),
+        show_header=header,
+        header_style="bold",
+    )
 
 
 def _heading(app: str) -> Text:

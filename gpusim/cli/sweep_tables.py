@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gpusim.cli.console import stdout_console
-from gpusim.cli.live import clock_text
+from gpusim.cli.how_far import clock_text
 from gpusim.results.quantity import format_quantity
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gpusim.cli.console import stderr_console
-from gpusim.cli.live import clock_text
+from gpusim.cli.how_far import clock_text
 from gpusim.studies.sweep.pause import Brake
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from gpusim.config.layers import Tree, leaves, tree_of
 from gpusim.config.requires import need, requirement_problems
 from gpusim.config.roles import role_problems
 from gpusim.config.stage_placement import place_problems
-from gpusim.core.errors import UserError, nearest
+from gpusim.core.errors import UserError, few, nearest
 from gpusim.core.untrusted import is_file
 from gpusim.files.shipped import data_folder
 from gpusim.files.structure import Problem
@@ -89,7 +89,7 @@ def find_recipe(name: str, folder: Path) -> Recipe:
     names = recipe_names()
     if name not in names:
         raise UserError(
-            f"there is no recipe {name!r}{nearest(name, names)}; allowed: {', '.join(names)}, "
+            f"there is no recipe {name!r}{nearest(name, names)}; allowed: {few(names, name)}, "
             "or the path of a .toml file"
         )
     return _read(name, _folder() / f"{name}.toml")

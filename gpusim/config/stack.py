@@ -20,7 +20,7 @@ from gpusim.config.recipe import (
 from gpusim.config.requires import lacks
 from gpusim.config.roles import settings_on
 from gpusim.config.stage_placement import placed, without_places
-from gpusim.core.errors import UserError, nearest
+from gpusim.core.errors import UserError, few, nearest
 from gpusim.files.toml_document import Document, Key
 
 
@@ -135,7 +135,7 @@ def _recipe(document: Document, name: str, folder: Path) -> Recipe:
     raise UserError(
         f"{document.path}: there is no variant {name!r}{nearest(name, [*variants, *recipes])}; "
         f"allowed: {', '.join(variants) or 'it has none of its own'}; "
-        f"for any model: {', '.join(recipes)}, or the path of a recipe"
+        f"for any model: {few(recipes, name)} (gpusim list recipes), or the path of a recipe"
     )
 
 

@@ -39,7 +39,9 @@ def missing_places(changes: Tree, machine: Tree) -> Iterator[str]:
     for name, place in _places(changes):
         if _found(place.value, machine) not in names:
             role = ROLES.get(place.value.removeprefix(f"{TLB}."))
-            yield role.what if role else f"a stage {place.value!r}"
+            meant = f"{TLB}.{place.value}" if place.value in ROLES else ""
+            hint = f"; did you mean {meant!r}?" if meant else ""
+            yield role.what if role else f"a stage {place.value!r}{hint}"
         else:
             names.append(name)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from difflib import get_close_matches
 
 from gpusim.core.terminal_text import shown
@@ -13,11 +15,40 @@ from gpusim.core.terminal_text import shown
 class UserError(Exception):
     """Something in the user's input is wrong; the message says where and what is allowed.
 
-    What a terminal would obey in it is made visible.
+    What a terminal would obey in it is made visible.  Messages are written for the command line;
+    where none is under way, they name the arguments of Python's functions instead of options.
     """
 
     def __str__(self) -> str:
-        return shown(super().__str__())
+        text = super().__str__()
+        return shown(text if _ON_COMMAND_LINE.get() else _as_arguments(text))
+
+
+_ON_COMMAND_LINE: ContextVar[bool] = ContextVar("on the command line", default=False)
+_OPTION = re.compile(r"(?<![\w-])--(set workload\.(?=\w)|[a-z]+(?:-[a-z]+)*)")
+_ARGUMENTS = {
+    "set workload.": "overrides ",
+    "set": "overrides",
+    "variant": "variants",
+    "from": "start",
+    "record": "record =",
+}
+"""What options are called in Python where they have another name."""
+
+
+@contextmanager
+def on_command_line() -> Iterator[None]:
+    """Inside, messages name options of the command line."""
+    token = _ON_COMMAND_LINE.set(True)
+    try:
+        yield
+    finally:
+        _ON_COMMAND_LINE.reset(token)
+
+
+def _as_arguments(text: str) -> str:
+    """A message with the names of arguments for those of options."""
+    return _OPTION.sub(lambda found: _ARGUMENTS.get(found[1], found[1].replace("-", "_")), text)
 
 
 class OptionError(UserError):
@@ -93,6 +124,18 @@ def nearest(name: str, allowed: Iterable[str]) -> str:
     """``"; did you mean 'x'?"`` if some allowed name is close to `name`, else an empty string."""
     matches = get_close_matches(name, list(allowed), n=1, cutoff=0.6)
     return f"; did you mean {matches[0]!r}?" if matches else ""
+
+
+_ALL_NAMES, _FEW_NAMES = 16, 5
+
+
+def few(allowed: Iterable[str], name: str) -> str:
+    """Names for a message, with commas: all if they are not many, else those nearest to `name`."""
+    names = list(allowed)
+    if len(names) <= _ALL_NAMES:
+        return ", ".join(names)
+    near = get_close_matches(name, names, n=_FEW_NAMES, cutoff=0.0)
+    return f"{', '.join(near)} and {len(names) - len(near)} more"
 
 
 def is_own(thing: object) -> bool:

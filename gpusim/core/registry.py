@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from attrs import NOTHING, field, frozen
 
-from gpusim.core.errors import UserError, nearest
+from gpusim.core.errors import UserError, few, nearest
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.user_code import load_own
 
@@ -124,7 +124,7 @@ def find_policy(slot: Slot, name: str) -> type:
             raise UserError(f"the {slot} {name!r} is not a class")
         return found
     allowed = policy_names(slot)
-    names = f"{', '.join(allowed)}, or " if allowed else ""
+    names = f"{few(allowed, name)}, or " if allowed else ""
     raise UserError(
         f"there is no {slot} named {name!r}{nearest(name, allowed)}; "
         f"allowed: {names}'package.module:Class'"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from mypy_extensions import mypyc_attr
 
-from gpusim.core.errors import UserError, nearest
+from gpusim.core.errors import UserError, few, nearest
 from gpusim.core.mapping import Mapping
 
 if TYPE_CHECKING:  # programs, which know no engine, know policies by name
@@ -103,7 +103,7 @@ class Signals:
         if name not in probes:
             raise UserError(
                 f"this machine has no signal {name!r}{nearest(name, probes)}; "
-                f"allowed: {', '.join(self.names())}"
+                f"allowed: {few(self.names(), name)}"
             )
         for sms, probe in probes[name]:
             if everywhere or sms is None or not set(sms).isdisjoint(self.sms):

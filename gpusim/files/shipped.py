@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gpusim.core.errors import UserError, nearest
+from gpusim.core.errors import UserError, few, nearest
 from gpusim.core.untrusted import is_file
 
 _PACKAGE = Path(__file__).parents[1]
@@ -45,6 +45,6 @@ def find_data(kind: str, name_or_path: str) -> Path:
     if name_or_path not in names:
         raise UserError(
             f"there is no {what} named {name_or_path!r}{nearest(name_or_path, names)}; "
-            f"allowed: {', '.join(names)}, or the path of a .toml file"
+            f"allowed: {few(names, name_or_path)}, or the path of a .toml file"
         )
     return data_folder(kind) / f"{name_or_path}.toml"

@@ -18,7 +18,7 @@ from cattrs.errors import (
 )
 from cattrs.gen import make_dict_structure_fn, mapping_structure_factory
 
-from gpusim.core.errors import nearest
+from gpusim.core.errors import few, nearest
 from gpusim.core.policy import Option, PolicyConfig
 from gpusim.files.toml_document import Key
 from gpusim.files.units import (
@@ -141,7 +141,7 @@ def _fields(kind: Any) -> Mapping[str, Any]:
 
 def _unknown(name: str, allowed: Iterable[str]) -> str:
     names = list(allowed)
-    return f"unknown key{nearest(name, names)}; allowed: {', '.join(names) or 'none here'}"
+    return f"unknown key{nearest(name, names)}; allowed: {few(names, name) or 'none here'}"
 
 
 _QUANTITIES: Mapping[Any, Callable[[Any], str]] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from math import ceil
 from typing import NewType
@@ -60,10 +60,22 @@ def _split(
 ) -> tuple[Fraction, str]:
     match = _QUANTITY.fullmatch(text) if len(text) <= _MOST_TEXT else None
     if not match or match[2] not in units:
-        raise ValueError(f"{text[:80]!r} is not a {what}: a number and one of {', '.join(units)}")
+        meant = _meant(match[1], match[2], units) if match else ""
+        raise ValueError(
+            f"{text[:80]!r} is not a {what}{meant}: a number and one of {', '.join(units)}"
+        )
     if len(match[1].partition(".")[0]) > _MOST_DIGITS:
         raise ValueError(f"{text!r} is too large: at most {_MOST_DIGITS} digits are allowed")
     return Fraction(match[1]), match[2]
+
+
+def _meant(number: str, unit: str, units: Iterable[str]) -> str:
+    """``"; did you mean '16KiB'?"`` for a unit that differs in its case, or in an ``i``."""
+    for one in units:
+        short = one.casefold().replace("i", "")
+        if unit.casefold() in (one.casefold(), short, short[:-1] if len(short) > 1 else ""):
+            return f"; did you mean '{number}{one}'?"
+    return ""
 
 
 def parse_bytes(text: str) -> Bytes:

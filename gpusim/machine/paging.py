@@ -10,7 +10,7 @@ from gpusim.config.schema import GpuConfig
 from gpusim.config.shootdown import shootdown_parts
 from gpusim.core.component import Component
 from gpusim.core.engine import Environment, Sink
-from gpusim.core.errors import UserError, nearest
+from gpusim.core.errors import UserError, few, nearest
 from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping
 from gpusim.core.registry import Slot, make_policy
 from gpusim.core.signals import SignalBoard
@@ -290,5 +290,5 @@ def check_pinned(paging: PagingConfig, tenants: Sequence[Tenant]) -> None:
         if name not in names:
             raise UserError(
                 f"paging.pinned: no application has an array {name!r}{nearest(name, names)}; "
-                f"allowed: {', '.join(dict.fromkeys(names)) or 'none, as they name no arrays'}"
+                f"allowed: {few(dict.fromkeys(names), name) or 'none, as they name no arrays'}"
             )

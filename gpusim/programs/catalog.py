@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from attrs import asdict, evolve, frozen
 
-from gpusim.core.errors import UserError, nearest
+from gpusim.core.errors import UserError, few, nearest
 from gpusim.core.module_folders import import_named, import_packages_in
 from gpusim.core.registry import same_definition
 from gpusim.core.user_code import load_own
@@ -185,7 +185,7 @@ def find_program(name: str) -> ProgramKind:
         return program_of(load_own(name, "program"))
     raise UserError(
         f"there is no program named {name!r}{nearest(name, names)}; "
-        f"allowed: {', '.join(names)}, or 'package.module:program'"
+        f"allowed: {few(names, name)}, or 'package.module:program'"
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from attrs import define, field
 from numpy.typing import DTypeLike, NDArray
 
-from gpusim.core.errors import UserError, nearest
+from gpusim.core.errors import UserError, few, nearest
 from gpusim.core.warp_program import Buffer
 
 BASE_ADDRESS = 0x1_0000_0000
@@ -156,7 +156,7 @@ class AddressSpace:
                 return array
         names = [array.name for array in self.arrays]
         raise UserError(
-            f"there is no array {name!r}{nearest(name, names)}; allowed: {', '.join(names)}"
+            f"there is no array {name!r}{nearest(name, names)}; allowed: {few(names, name)}"
         )
 
     @property

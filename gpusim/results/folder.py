@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from attrs import frozen
 
-from gpusim.core.errors import UserError, nearest
+from gpusim.core.errors import UserError, few, nearest
 from gpusim.results.result import Result, open_result
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ class Results:
             if self._runs and name not in self._columns:
                 raise UserError(
                     f"the results have no column {name!r}{nearest(name, self._columns)}; "
-                    f"there is: {', '.join(self._columns)}"
+                    f"there is: {few(self._columns, name)}"
                 )
         rows = self.summary.iterrows()
         runs = [

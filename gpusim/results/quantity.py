@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -16,16 +18,46 @@ if TYPE_CHECKING:
 _SECTIONS = {
     "tlb_": "translation",
     "walk": "translation",
+    "cost_": "translation",
+    "cycles_without_": "translation",
     "concurrent_walks": "translation",
     "l1_": "caches",
     "l2_": "caches",
     "shared_": "caches",
     "fbt_": "caches",
     "probes_": "caches",
+    "fault": "paging",
+    "pages_": "paging",
+    "blocks_per_batch": "paging",
+    "driver_": "paging",
+    "link_": "paging",
     "dram_": "DRAM",
     "warp_cycles": "warps",
     "share_": "warps",
 }
+_FIRST = (
+    "cycles",
+    "ipc",
+    "transactions",
+    "tlb_*_hit_rate",
+    "walks",
+    "walk_queueing",
+    "walk_latency",
+    "faults",
+    "fault_latency",
+    "l1_hit_rate",
+    "l2_hit_rate",
+    "dram_latency",
+    "dram_bandwidth",
+)
+"""The headline numbers that are looked at first, the most important ones first."""
+
+MOST_FIRST = 14
+"""Rows of a table of the first numbers, at most: it fits on a screen."""
+
+_LAST = "l2_level"
+"""Rates by level of the page table come after all others of the caches."""
+
 _SCALES = (
     ("Hz", 1e6, "MHz"),
     ("s", 1.0, "s"),
@@ -63,13 +95,23 @@ def headline_rows(result: Result) -> HeadlineTable:
     return HeadlineTable(tuple(apps), in_sections(descriptions), descriptions)
 
 
+def first_names(names: Iterable[str]) -> set[str]:
+    """The headline numbers that are looked at first, of those that there are."""
+    present = list(names)
+    found = (name for pattern in _FIRST for name in present if fnmatchcase(name, pattern))
+    return set(islice(found, MOST_FIRST))
+
+
 def in_sections(names: Iterable[str]) -> dict[str, list[str]]:
     """Names of headline numbers, without those of applications, by part of a table."""
     sections: dict[str, list[str]] = {}
     for name in names:
         section = next((one for start, one in _SECTIONS.items() if name.startswith(start)), "")
         sections.setdefault(section or "program", []).append(name)
-    return sections
+    return {
+        section: sorted(found, key=lambda name: name.startswith(_LAST))
+        for section, found in sections.items()
+    }
 
 
 def full_name(app: str, name: str) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusim.core.errors import UserError, nearest
+from gpusim.core.errors import UserError, few, nearest
 from gpusim.core.states import families
 from gpusim.files.columns import Table
 from gpusim.results.datasets import (
@@ -37,6 +37,14 @@ from gpusim.results.views import find_view
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
+
+
+class Numbers(dict[str, int | float]):
+    """Headline numbers by name.  One that is not there raises a `KeyError` with the nearest."""
+
+    def __missing__(self, name: str) -> int | float:
+        raise KeyError(f"there is no headline number {name!r}{nearest(str(name), self)}")
+
 
 CHUNK_ROWS = 1 << 18
 """Rows of an event table that `Result.chunks` reads at once."""
@@ -131,7 +139,7 @@ class Result:
             self._source.column("summary", column).tolist() for column in ("name", "value", "whole")
         )
         rows = zip(names, values, whole, strict=True)
-        return {name: int(value) if is_whole else value for name, value, is_whole in rows}
+        return Numbers({name: int(value) if is_whole else value for name, value, is_whole in rows})
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
@@ -424,7 +432,7 @@ class Result:
 
     def _expect(self, what: str, name: str, present: Iterable[str]) -> None:
         if name not in present:
-            names = ", ".join(present) or "none was recorded"
+            names = few(present, name) or "none was recorded"
             raise UserError(
                 f"{self.name} has no {what} {name!r}{nearest(name, present)}; there is: {names}"
             )

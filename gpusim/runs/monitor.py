@@ -88,7 +88,10 @@ class Progress:
             stores in the load/store units (``lsu``), translations in each TLB level (``tlb_L1``,
             ...) and at the walkers (``walk``), lines that the L1 caches wait for (``l1``), and
             requests in the crossbar, the L2 banks and the DRAM channels.
-        done: whether this is the last report.
+        launches: that have begun.
+        blocks_done, blocks_known: thread blocks that have ended, and those of the launches so far.
+        done: whether this is the last report of its run.
+        run: which of several runs this is; empty: the run itself.
     """
 
     warps_done: int
@@ -96,7 +99,11 @@ class Progress:
     warps_total: int
     activity: Activity
     in_flight: Mapping[str, int]
+    launches: int = 0
+    blocks_done: int = 0
+    blocks_known: int = 0
     done: bool = False
+    run: str = ""
 
     @property
     def cycle(self) -> int:
@@ -159,6 +166,9 @@ def sample(machine: Machine, done: bool = False) -> Progress:
             "l2": sum(bank.in_flight() for system in machine.systems for bank in system.banks),
             "dram": sum(one.in_flight() for system in machine.systems for one in system.channels),
         },
+        launches=sum(scheduler.launches_begun for scheduler in machine.schedulers),
+        blocks_done=sum(scheduler.blocks_ended for scheduler in machine.schedulers),
+        blocks_known=sum(scheduler.blocks_known for scheduler in machine.schedulers),
         done=done,
     )
 

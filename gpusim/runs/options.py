@@ -13,6 +13,9 @@ from gpusim.core.errors import UserError, nearest
 from gpusim.results.datasets import check_records
 from gpusim.runs.amounts import Blocks, Instructions, Launches, Windows, rules_as_text
 
+_HDF5_ENDINGS = ("", ".h5", ".hdf5", ".hdf", ".nc", ".nc4")
+"""Endings of names of results; readers of netCDF read them, too."""
+
 
 @frozen
 class OptionFacts:
@@ -20,7 +23,7 @@ class OptionFacts:
 
     Attributes:
         help: one sentence for the command line.
-        kind: type of a value on the command line: `str`, `int`, `Path` or `list`.
+        kind: type of a value on the command line: `str`, `int`, `bool`, `Path` or `list`.
         flag: its flag; empty: ``--`` and the field's name.
         short: a flag of one letter; empty: none.
         writes: whether it names a file that the run writes, one for each run.
@@ -102,6 +105,8 @@ class RunOptions:
         sample: `Windows` that are timed, to estimate the whole; what is between them is skipped.
         start: file of `gpusim.checkpoint`, from which the run starts instead of skipping.  Where
             neither `until`, `skip`, `sample` nor `start` is given, the workload tells them.
+        cost: whether to measure what translation costs: the same work is run without page faults,
+            without page walks and without all translation, before the run itself.
 
     Raises:
         UserError: an option has a value that it cannot have.
@@ -174,9 +179,22 @@ class RunOptions:
             decides=True,
         ),
     )
+    cost: bool = field(
+        default=False,
+        metadata=_facts(
+            "Measure what translation costs: run the same work without it, too, part by part.",
+            bool,
+            decides=True,
+        ),
+    )
 
     def __attrs_post_init__(self) -> None:
         check_records(self.record)
+        if self.output is not None and self.output.suffix not in _HDF5_ENDINGS:
+            raise UserError(
+                f"--output {self.output}: a result is an HDF5 file: write "
+                f"{self.output.with_suffix('.h5')}"
+            )
         if self.log_every is not None and self.log_every < 1:
             raise UserError(f"--log-every {self.log_every}: must be at least 1")
         if self.log_every is not None and self.log is None:
@@ -192,6 +210,11 @@ class RunOptions:
             for one in fields(RunOptions)
             if (value := getattr(self, one.name)) != one.default
         }
+
+    @property
+    def stops_or_skips(self) -> bool:
+        """Whether not all of the programs is timed."""
+        return bool(self.until or self.skip or self.sample or self.start)
 
     def of_run(self, ending: str) -> RunOptions:
         """The options of one of several runs, whose ``run.h5`` is then ``run.ENDING.h5``."""
@@ -209,7 +232,7 @@ class RunOptions:
         parts: list[str] = []
         for name, value in self.chosen.items():
             for one in value if isinstance(value, tuple) else (value,):
-                parts += [flag_of(name), str(one)]
+                parts += [flag_of(name)] if one is True else [flag_of(name), str(one)]
         return tuple(parts)
 
 
@@ -246,10 +269,15 @@ def run_options(given: Mapping[str, Any]) -> RunOptions:
     return RunOptions(**given)
 
 
+_PLAIN = {int: "a whole number", bool: "true or false"}
+"""Types whose values are taken as they are."""
+
+
 def _check(name: str, value: Any) -> None:
     """Raises `UserError` if an option cannot be made of a value."""
-    if facts_of(name).kind is int and not (value is None or type(value) is int):
-        raise UserError(f"{flag_of(name)} {value!r}: must be a whole number")
+    kind = facts_of(name).kind
+    if kind in _PLAIN and not (value is None or type(value) is kind):
+        raise UserError(f"{flag_of(name)} {value!r}: must be {_PLAIN[kind]}")
     convert: Any = getattr(fields(RunOptions), name).converter
     try:
         if convert is not None:

@@ -14,6 +14,7 @@ from gpusim.config.load import LoadedModel
 from gpusim.core.errors import UserError, own_code_errors
 from gpusim.machine import Machine, Tenant
 from gpusim.results.result import Result
+from gpusim.results.run_data import RunData
 from gpusim.runs.checkpoint import Replay
 from gpusim.runs.checkpoint.matching import replay_of
 from gpusim.runs.conservation import check_conservation, check_windows
@@ -86,6 +87,10 @@ class Run:
         self.model = model
         self.workload = workload
         self.options = _with_what_is_timed(options, workload.timed)
+        if self.options.cost:
+            from gpusim.runs.cost import check_measurable
+
+            check_measurable(self.options)
         self.observers = observers
         self.tenants = assign_sms(model, workload)
 
@@ -101,6 +106,7 @@ class Run:
             DeadlockError: the simulated machine stands still.
             ConservationError: the simulator is wrong.
         """
+        add_costs = self._measured_costs() if self.options.cost else None
         started = time.perf_counter()
         options, log = self.options, self.options.log
         _forget_earlier_machines(self.tenants)
@@ -127,9 +133,29 @@ class Run:
                 pace,
                 numbers,
             )
-            return writer.finish(
-                sampled(data, machine, pace) if isinstance(pace, MeasuringPace) else data
-            )
+            if isinstance(pace, MeasuringPace):
+                data = sampled(data, machine, pace)
+            return writer.finish(data if add_costs is None else add_costs(data))
+
+    def _measured_costs(self) -> Callable[[RunData], RunData]:
+        """Run the ideal twins; what adds the costs to the facts of the run itself.
+
+        Raises:
+            UserError: a twin cannot be run.
+        """
+        from gpusim.config.ideal_twins import IdealTwin, ideal_twins
+        from gpusim.runs.cost import lengths_of, options_of_twin, twin_title, with_costs
+
+        options = options_of_twin(self.options)
+
+        def run(twin: IdealTwin) -> dict[str, int | float]:
+            model = evolve(self.model, config=twin.config)
+            observers = Observers(_titled(self.observers.progress, twin_title(twin)))
+            with Run(model, self.workload, options, observers).execute() as result:
+                return result.summary
+
+        lengths = lengths_of(list(ideal_twins(self.model.config)), run)
+        return lambda data: with_costs(data, lengths)
 
     def _pace(self) -> AnyPace:
         """What is skipped, if anything.
@@ -189,9 +215,18 @@ class Run:
             lines.write(end)
 
 
+def _titled(
+    report: Callable[[Progress], None] | None, title: str
+) -> Callable[[Progress], None] | None:
+    """A report of one of several runs, which says which it is of."""
+    if report is None:
+        return None
+    return lambda progress: report(evolve(progress, run=title))
+
+
 def _with_what_is_timed(options: RunOptions, timed: Timed) -> RunOptions:
     """The options, with what the workload says of what is timed if they say nothing."""
-    if options.until or options.skip or options.sample or options.start:
+    if options.stops_or_skips:
         return options
     return evolve(
         options, until=timed.until, skip=timed.skip, sample=timed.sample, start=timed.start

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from gpusim.core.errors import UserError, nearest
+from gpusim.core.errors import UserError, few, nearest
 from gpusim.core.module_folders import import_from_folder
 from gpusim.files.shipped import data_folder
 
@@ -22,6 +22,7 @@ FOLDER = Path("gpusim-studies")
 """The default folder of studies' output, with a folder for each."""
 
 _MAIN = re.compile(r"^def main\(", re.MULTILINE)
+_MAINTAINS = re.compile(r"^MAINTENANCE = True$", re.MULTILINE)
 
 
 @frozen
@@ -32,11 +33,14 @@ class Study:
         name: such as ``workload-table`` or ``mask.story``.
         module: in the folder of experiments, such as ``workload_table`` or ``mask.story``.
         title: the first line of its docstring.
+        maintains: whether it is of use only to who changes gpusim: it measures the simulator, or
+            makes a page of its documentation.
     """
 
     name: str
     module: str
     title: str
+    maintains: bool = False
 
 
 def studies() -> tuple[Study, ...]:
@@ -54,7 +58,8 @@ def find_study(name: str) -> Study:
     wanted = name.replace("_", "-")
     if wanted not in known:
         raise UserError(
-            f"there is no study named {name!r}{nearest(wanted, known)}; allowed: {', '.join(known)}"
+            f"there is no study named {name!r}{nearest(wanted, known)}; "
+            f"allowed: {few(known, wanted)} (gpusim list studies)"
         )
     return known[wanted]
 
@@ -90,7 +95,7 @@ def _found() -> Iterator[Study]:
             parts = path.relative_to(folder).with_suffix("").parts
             name = ".".join(part for part in parts if part != "__main__").replace("_", "-")
             title = (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0]
-            yield Study(name, ".".join(parts), title)
+            yield Study(name, ".".join(parts), title, _MAINTAINS.search(source) is not None)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from gpusim.core.errors import nearest
+from gpusim.core.errors import few, nearest
 from gpusim.core.warp_program import Op
 from gpusim.traces.sass_unmodelled import UNMODELLED
 
@@ -97,7 +97,7 @@ def moves_data(base: str) -> bool:
         return False
     raise ValueError(
         f"opcode {base} comes with an address but is not known as a memory instruction"
-        f"{nearest(base, MEMORY_OPCODES)}; known: {', '.join(sorted({*MEMORY_OPCODES, *NO_DATA}))}"
+        f"{nearest(base, MEMORY_OPCODES)}; known: {few(sorted({*MEMORY_OPCODES, *NO_DATA}), base)}"
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from attrs import field, frozen
 
-from gpusim.core.errors import UserError, nearest
+from gpusim.core.errors import UserError, few, nearest
 from gpusim.core.untrusted import is_file
 from gpusim.core.user_code import refusal
 from gpusim.files.contents import while_unchanged
@@ -126,9 +126,9 @@ def find_workload(name_or_path: str, folder: Path | None = None) -> Entry:
     names = (*own, *workload_names(), *known, *(name.partition("/")[2] for name in known))
     raise UserError(
         f"there is no workload named {name_or_path!r}{nearest(name_or_path, names)}; "
-        f"allowed: {', '.join((*own, *workload_names()))}, those of a paper (gpusim list workloads "
-        f"--paper {'|'.join(paper_names())}), the path of a .toml or trace file, or a program "
-        "as 'package.module:program'"
+        f"allowed: {few((*own, *workload_names()), name_or_path)} (gpusim list workloads), those "
+        f"of a paper (gpusim list workloads --paper {'|'.join(paper_names())}), the path of a "
+        ".toml or trace file, or a program as 'package.module:program'"
     )
 
 

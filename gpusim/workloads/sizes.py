@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
+from gpusim.core.errors import UserError
 from gpusim.files.contents import while_unchanged
 from gpusim.files.shipped import data_folder
-from gpusim.workloads.library import Entry, referenced
+from gpusim.workloads.library import Entry, find_workload, referenced
+from gpusim.workloads.tables import Timed
+
+if TYPE_CHECKING:
+    from gpusim.workloads.workload import Workload
 
 
 @frozen
@@ -47,6 +53,20 @@ def size_of(entry: Entry, scale: str) -> Size | None:
         sum(counts) if len(counts) == len(parts) else None,
         any(part.estimated for part in parts),
     )
+
+
+def expected_transactions(workload: Workload) -> int | None:
+    """About how many transactions a run of a shipped workload has; None: it is not known.
+
+    Nothing is known of one of which a parameter was replaced, or of which a part is timed.
+    """
+    if workload.overrides or workload.relaunch or workload.timed != Timed():
+        return None
+    try:
+        size = size_of(find_workload(workload.name), workload.scale)
+    except UserError:  # a file of the user's, a trace, addresses
+        return None
+    return None if size is None else size.transactions
 
 
 def sizes_file() -> Path:

@@ -10,7 +10,7 @@ import tomli_w
 from attrs import asdict, evolve, field, fields, frozen
 
 from gpusim.config.layers import parse_scalar
-from gpusim.core.errors import UserError, nearest
+from gpusim.core.errors import UserError, few, nearest
 from gpusim.core.untrusted import brief, is_file, is_folder, untrusted
 from gpusim.programs.catalog import ProgramMaker, program_of
 from gpusim.workloads.builder import ApplicationBuilder, ApplicationSpec, application_builder
@@ -199,7 +199,7 @@ def _override(builders: list[ApplicationBuilder], dotted: str, value: object) ->
         allowed = sorted({name for builder in builders for name in builder.allowed})
         raise UserError(
             f"--set workload.{dotted}: unknown parameter{nearest(key, allowed)}; "
-            f"allowed: {', '.join(allowed)}"
+            f"allowed: {few(allowed, key)}"
         )
     for builder in chosen:
         builder.override(key, parse_scalar(value))

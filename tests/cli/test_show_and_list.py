@@ -161,3 +161,45 @@ def test_mistakes_are_one_message_and_exit_code_2(arguments, words):
     assert result.stderr.startswith("gpusim: ")
     assert result.stderr.count("\n") == 1
     assert result.stdout == ""
+
+
+@pytest.mark.parametrize(
+    "what",
+    ["models", "recipes", "workloads", "policies", "records", "sweeps", "figures", "studies"],
+)
+def test_lists_break_no_word_on_an_ordinary_terminal(what, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    rows = json.loads(gpusim("list", what, "--json").stdout)
+    text = gpusim("list", what).stdout
+    assert max(map(len, text.splitlines())) <= 80
+    words = set(text.replace("│", " ").split())
+    for row in rows:
+        assert row["name"] in words
+        assert {*row["description"].split()} <= words
+
+
+def test_lists_and_models_are_filtered_by_words(monkeypatch):
+    names = {row["name"] for row in json.loads(gpusim("list", "recipes", "tlb", "--json").stdout)}
+    assert "ideal-tlb" in names
+    assert "closed-row" not in names
+    some = json.loads(gpusim("list", "recipes", "TLB", "ideal", "--json").stdout)
+    assert {row["name"] for row in some} < names
+    assert (
+        "none of the recipes has 'tlbs-of' in it"
+        in gpusim("list", "recipes", "tlbs-of", code=2).stderr
+    )
+    monkeypatch.setenv("COLUMNS", "80")
+    text = gpusim("show", "kepler-uvm", "tlb", "entries").stdout
+    assert "entries" in text
+    assert "clock" not in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_studies_of_users_and_those_of_maintainers():
+    users, own = (
+        {row["name"] for row in json.loads(gpusim("list", what, "--json").stdout)}
+        for what in ("studies", "maintenance")
+    )
+    assert {"compositions", "paging"} <= users
+    assert {"fuzz", "speed", "policy-reference"} <= own
+    assert not users & own

@@ -367,9 +367,11 @@ def test_a_wrong_file_names_file_line_key_and_value(model, tmp_path):
 
 
 def test_a_wrong_override_names_its_place(model):
-    with pytest.raises(UserError, match=r"^--set: tlb\.L2\.entries = 1001: 1001 entries in 1 ways"):
+    with pytest.raises(
+        UserError, match=r"^overrides: tlb\.L2\.entries = 1001: 1001 entries in 1 ways"
+    ):
         load_model(model, [], {"tlb.L2.entries": "1001", "tlb.L2.ways": "1"})
-    with pytest.raises(UserError, match=r"^--set: tlb\.L2\.colour = 'red': unknown key"):
+    with pytest.raises(UserError, match=r"^overrides: tlb\.L2\.colour = 'red': unknown key"):
         load_model(model, ["small"], {"tlb.L2.colour": "red"})
 
 

@@ -64,5 +64,5 @@ def test_what_is_written_is_read_again(recorded, tmp_path, to):
 def test_without_the_record(tmp_path):
     path = tmp_path / "r.h5"
     gpusim.simulate("tiny", BASE + 4 * np.arange(32).reshape(1, 1, 32), output=path).close()
-    with pytest.raises(UserError, match="run it with --record dram"):
+    with pytest.raises(UserError, match="run it with record = dram"):
         export(path, "ramulator", tmp_path / "t")

@@ -185,5 +185,5 @@ def test_what_is_not_there(tiny: Result) -> None:
             follow(tiny, row)
     with run("tiny", ("walks",), n="32") as result:
         for ask in (lambda: slowest_requests(result), lambda: follow(result, 0)):
-            with pytest.raises(UserError, match="run it again with --record requests"):
+            with pytest.raises(UserError, match="run it again with record = requests"):
                 ask()

@@ -76,11 +76,11 @@ def test_an_amount_is_a_whole_number_above_0(count: int) -> None:
 def test_what_python_gives_is_checked() -> None:
     with pytest.raises(UserError, match="no option 'skipp'; did you mean 'skip'"):
         gpusim.simulate("tiny", "atax", skipp="3launches")
-    with pytest.raises(UserError, match=r"--skip: .*must be a text or one of Launches"):
+    with pytest.raises(UserError, match=r"skip: .*must be a text or one of Launches"):
         gpusim.simulate("tiny", "atax", skip=3)
-    with pytest.raises(UserError, match="--log-every True: must be a whole number"):
+    with pytest.raises(UserError, match="log_every True: must be a whole number"):
         run_options({"log_every": True})
-    with pytest.raises(UserError, match="--log-every 5: needs a file"):
+    with pytest.raises(UserError, match="log_every 5: needs a file"):
         run_options({"log_every": 5})
 
 

@@ -169,7 +169,7 @@ def test_what_does_not_fit_is_named(bfs: Workload, tree: Path, three_launches: P
     refused("bfs on 3 SMs, and was bfs on 2 SMs", bfs, **{"sm.count": 3})
     options: list[dict[str, Any]] = [{"skip": "1launches"}, {"sample": "windows=3"}]
     for option in options:
-        with pytest.raises(UserError, match="not with --skip or --sample"):
+        with pytest.raises(UserError, match="not with skip or sample"):
             run(bfs, start=three_launches, **option)
 
 
@@ -190,8 +190,8 @@ def test_other_input_under_the_same_name(tmp_path: Path) -> None:
 REFUSED: list[tuple[dict[str, str], str]] = [
     ({"skip": "500instructions"}, "cannot end inside of thread blocks"),
     ({"skip": "9launches"}, "mvt ends within its first 9 launches"),
-    ({"skip": "1launches", "keep": "many"}, "--keep many: write a number"),
-    ({"skip": "1launches", "keep": "99G"}, "--keep 99G: .* are too many"),
+    ({"skip": "1launches", "keep": "many"}, "keep many: write a number"),
+    ({"skip": "1launches", "keep": "99G"}, "keep 99G: .* are too many"),
 ]
 
 

@@ -131,7 +131,7 @@ def test_logs_that_cannot_be_written(tmp_path: Path) -> None:
     ):
         with pytest.raises(UserError, match=f"cannot write {path}: {why}"):
             run("tiny", "atax", log=path)
-    with pytest.raises(UserError, match="--log-every 0: must be at least 1"):
+    with pytest.raises(UserError, match="log_every 0: must be at least 1"):
         run("tiny", "atax", log=tmp_path / "run.jsonl", log_every=0)
     assert list(tmp_path.iterdir()) == []
 

@@ -92,7 +92,7 @@ def test_blocks_and_instructions() -> None:
 
 @pytest.mark.parametrize("text", ["3", "launches", "0blocks", "1.5launches", "2cycles"])
 def test_what_cannot_be_skipped(text: str) -> None:
-    with pytest.raises(UserError, match=r"--skip .*: write a whole number above 0"):
+    with pytest.raises(UserError, match=r"skip .*: write a whole number above 0"):
         parse_skip(text)
 
 

@@ -95,7 +95,7 @@ def test_each_application_has_its_own_rule_and_goes_on_beside_the_others(tmp_pat
     ],
 )
 def test_what_is_no_rule(text: str, message: str) -> None:
-    with pytest.raises(UserError, match="--until") as caught:
+    with pytest.raises(UserError, match="until") as caught:
         mvt(text)
     assert message in str(caught.value)
 

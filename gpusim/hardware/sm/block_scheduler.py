@@ -134,6 +134,10 @@ class BlockScheduler(Component):
         self.warps_launched = 0
         self.warps_known = 0
         """Warps of all launches so far."""
+        self.launches_begun = 0
+        self.blocks_known = 0
+        """Blocks of all launches so far."""
+        self.blocks_ended = 0
         self.finished_at = -1
         self.on_work_begin: Probe[[LaunchRecord]] = Probe()
         self.on_end: Probe[[LaunchRecord]] = Probe()
@@ -249,6 +253,8 @@ class BlockScheduler(Component):
         one = self._run_of(launch, record, blocks)
         self._running.append(one)
         self.warps_known += self._rooms[0].warps_of(launch) * launch.blocks
+        self.launches_begun += 1
+        self.blocks_known += launch.blocks
         record.work_begin = now + self._before(launch)
         return one
 
@@ -367,6 +373,7 @@ class BlockScheduler(Component):
                 other.process.wake.now()
         if not block.posted and not block.over:
             block.over = True
+            self.blocks_ended += 1
             self._resident.pop(block).resident -= 1
 
     def _check(self, launch: Launch) -> int:
@@ -390,8 +397,8 @@ class BlockScheduler(Component):
                 f"sm.max_threads = {self._config.max_threads}, "
                 f"sm.registers = {self._config.registers}, "
                 f"sm.shared_memory = {self._config.shared_memory} B; if it is a trace whose header "
-                "is wrong: --set workload.nregs=N, workload.shmem=BYTES, or "
-                "workload.ignore_resource_limits=true"
+                "is wrong: --set workload.nregs=N, --set workload.shmem=BYTES, or "
+                "--set workload.ignore_resource_limits=true"
             )
         return blocks
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpusim.core.errors import UserError, nearest
+from gpusim.core.errors import UserError, few, nearest
 from gpusim.files.whole_files import whole_file
 from gpusim.results.folder import Results, open_results
 from gpusim.results.repeated_runs import COLUMNS, bands_of
@@ -42,7 +42,7 @@ def open_sweep(folder: str | os.PathLike[str], name: str | None = None) -> Sweep
     if name not in names:
         raise UserError(
             f"{runs.path}: there is no sweep {name!r}{nearest(name, names)}; "
-            f"there is: {', '.join(names) or 'none'}"
+            f"there is: {few(names, name) or 'none'}"
         )
     return SweepResults(runs, name)
 
@@ -148,7 +148,7 @@ class SweepResults:
         if number not in numbers:
             raise UserError(
                 f"sweep {self.name!r} has no number {number!r}{nearest(number, numbers)}; "
-                f"there is: {', '.join(numbers)}"
+                f"there is: {few(numbers, number)}"
             )
         several = [name for name in self.coordinates if rows[name].nunique(dropna=False) > 1]
         leaders = self._leaders(rows, several)

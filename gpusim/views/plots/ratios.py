@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gpusim.core.errors import nearest
+from gpusim.core.errors import few, nearest
 from gpusim.views.plots.errors import PlotError, refuse_cells
 
 
@@ -39,7 +39,7 @@ def ratios_of(
         names = [str(name) for name in values.columns]
         raise PlotError(
             f"no design {baseline!r} for a baseline{nearest(baseline, names)}; "
-            f"there is: {', '.join(names)}"
+            f"there is: {few(names, baseline)}"
         )
     if baseline is not None or positive:
         above = (values > 0) & np.isfinite(values)

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpusim.files.whole_files import whole_file
+from gpusim.results.answer import answer
 from gpusim.results.blame import answers
 from gpusim.results.inconsistent_file import misread
 from gpusim.views.report.blame import blame_table
 from gpusim.views.report.counters import counter_tables
 from gpusim.views.report.events import page_table, walk_table
-from gpusim.views.report.headline import answer, headline_table, tiles
+from gpusim.views.report.headline import headline_table, tiles
 from gpusim.views.report.launches import kernel_numbers, kernel_table, launch_table
 from gpusim.views.report.machine import machine_facts
 from gpusim.views.report.picture import missing_records, timeline_picture

@@ -1,4 +1,4 @@
-"""The answer in a sentence, and the headline numbers."""
+"""The first numbers to look at, and all headline numbers."""
 
 from __future__ import annotations
 
@@ -7,12 +7,20 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from gpusim.results.quantity import format_quantity, full_name, headline_rows
-from gpusim.views.report.table import Cell, Group, Table, percent
+from gpusim.views.report.table import Cell, Group, Table
 
 if TYPE_CHECKING:
     from gpusim.results import Result
 
-_TILES = ("cycles", "ipc", "walks", "walk_latency", "dram_bandwidth")
+_TILES = (
+    "cycles",
+    "cycles_without_translation",
+    "cost_translation",
+    "ipc",
+    "walks",
+    "walk_latency",
+    "dram_bandwidth",
+)
 
 
 @frozen
@@ -21,20 +29,6 @@ class Tile:
 
     value: Cell
     label: str
-
-
-def answer(result: Result) -> str:
-    """What translation cost, in a sentence."""
-    shares = {
-        name.rpartition("/")[0]: percent(value)
-        for name, value in result.summary.items()
-        if name.rpartition("/")[2] == "share_translation"
-    }
-    if not shares:
-        return "No warp lived in this run."
-    cost = f"{shares.pop('')} of warp-cycles waited for translation"
-    each = ", ".join(f"{share} of {app}’s" for app, share in shares.items())
-    return f"Translation cost: {cost}" + (f" ({each})." if each else ".")
 
 
 def tiles(result: Result) -> list[Tile]:

@@ -282,9 +282,9 @@ def test_no_scheduler(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # nobody listens
         address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
-        with pytest.raises(UserError, match=f"--dask {address}: no scheduler answers"):
+        with pytest.raises(UserError, match=f"dask {address}: no scheduler answers"):
             run_sweep(small_sweep(), folder, dask=address)
     for wrong in ("nonsense://here:1", "no such place", "tcp://127.0.0.1:notaport"):
-        with pytest.raises(UserError, match="--dask"):
+        with pytest.raises(UserError, match="dask"):
             run_sweep(small_sweep(), folder, dask=wrong)
     wait_until_tidy(folder)

@@ -103,7 +103,7 @@ def test_the_page_asks_for_nothing_and_names_cannot_break_out(result: Result) ->
 
 def test_what_cannot_be_explored(tmp_path: Path, result: Result) -> None:
     bare = gpusim.simulate(gpusim.load_model("tiny"), gpusim.load_workload("nw", "smoke"))
-    with pytest.raises(UserError, match=r"no intervals to explore: run it with --record intervals"):
+    with pytest.raises(UserError, match=r"no intervals to explore: run it with record = intervals"):
         explore(bare)
     with pytest.raises(UserError, match="nothing from cycle 9 to 9"):
         explore(result, begin=9, end=9)

@@ -36,7 +36,7 @@ def test_equal_runs_give_equal_files(small: Result, tmp_path: Path) -> None:
 def test_a_run_without_intervals(tmp_path: Path) -> None:
     with (
         simulate([LOAD], record=["walks"]) as result,
-        pytest.raises(UserError, match="no 'intervals': run it with --record intervals"),
+        pytest.raises(UserError, match="no 'intervals': run it with record = intervals"),
     ):
         export(result, tmp_path / "run.pftrace")
     assert not list(tmp_path.iterdir())

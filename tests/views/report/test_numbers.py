@@ -46,11 +46,12 @@ def percent(share: float) -> str:
 def test_the_answer_is_the_share_of_translation(result: Result, page: Element) -> None:
     (answer,) = (one.text for one in page.all("p") if one.attributes.get("class") == "answer")
     share = percent(result.summary["share_translation"])
-    assert answer.startswith(f"Translation cost: {share} of warp-cycles waited for translation")
+    assert answer.startswith(f"Warps wait for translation in {share} of their cycles")
+    assert answer.endswith("What that costs the run, --cost measures.")
     if len(apps_of(result)) > 1:
         for app in apps_of(result):
             own = percent(result.summary[f"{app}/share_translation"])
-            assert f"{own} of {app}’s" in answer
+            assert f"{own} of {app}'s" in answer
 
 
 def test_a_state_of_ones_own_stands_in_its_family() -> None:

@@ -221,5 +221,5 @@ def test_what_events_do_not_know_is_left_out() -> None:
             assert set(found) == expected
             assert all({"units", "long_name"} <= found[name].attrs.keys() for name in found)
             assert all(not found[name].fillna(0).any() for name in found)
-    with made(dram=[]) as result, pytest.raises(UserError, match=r"--record intervals.*were: dram"):
+    with made(dram=[]) as result, pytest.raises(UserError, match=r"record = intervals.*were: dram"):
         activity(result, window, Selection(sm=1))

@@ -324,7 +324,7 @@ def test_walks_of_the_selected_application_only() -> None:
 
 @pytest.mark.parametrize("draw", [draw_timeline, draw_warps])
 def test_refusals(draw, run: Result) -> None:
-    with made(tlb=[]) as result, pytest.raises(UserError, match="run it with --record intervals"):
+    with made(tlb=[]) as result, pytest.raises(UserError, match="run it with record = intervals"):
         draw(result, Window(0, 20, 1))
     with made(intervals=intervals((0, State.READY, 0, 50))) as result:
         with pytest.raises(UserError, match="has no warps in cycles 50 to 60"):

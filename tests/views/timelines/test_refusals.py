@@ -81,7 +81,7 @@ def test_selections(show: Callable[..., object], selection: Selection, message: 
     ],
 )
 def test_what_was_not_recorded(show: Callable[[Result], object], record: str) -> None:
-    match = f"no '{record}': run it with --record {record} .recorded were: {{}}"
+    match = f"no '{record}': run it with record = {record} .recorded were: {{}}"
     with made() as result, pytest.raises(UserError, match=match.format("nothing")):
         show(result)
     with made(dram=[]) as result, pytest.raises(UserError, match=match.format("dram")):
@@ -89,7 +89,7 @@ def test_what_was_not_recorded(show: Callable[[Result], object], record: str) ->
 
 
 def test_nothing_was_recorded_at_all() -> None:
-    with made() as result, pytest.raises(UserError, match=r"--record intervals.*were: nothing"):
+    with made() as result, pytest.raises(UserError, match=r"record = intervals.*were: nothing"):
         activity(result, Window(0, 9, 1))
 
 

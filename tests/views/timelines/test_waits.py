@@ -58,7 +58,7 @@ def test_a_selection(run: Result) -> None:
 
 
 def test_refusals() -> None:
-    with made(walks=[]) as result, pytest.raises(UserError, match="--record requests"):
+    with made(walks=[]) as result, pytest.raises(UserError, match="record = requests"):
         walk_waits(result)
-    with made(stages=[], requests=[]) as result, pytest.raises(UserError, match="--record walks"):
+    with made(stages=[], requests=[]) as result, pytest.raises(UserError, match="record = walks"):
         walk_waits(result)

@@ -1,0 +1,119 @@
+"""What translation costs a run: the difference to the same work on a machine without it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import gpusim
+from gpusim import UserError
+from gpusim.cli.main import app
+from gpusim.config.ideal_twins import ideal_twins
+from gpusim.config.recipe import recipe_names
+from gpusim.files.shipped import data_names
+from gpusim.machine.load import load_model
+from gpusim.results import Result
+from gpusim.results.answer import answer
+from gpusim.runs.run import Observers, Run
+from tests.quick import quick
+
+
+def cost_of(model: str, *variants: str) -> Result:
+    machine = gpusim.load_model(model, variants)
+    return gpusim.simulate(machine, gpusim.load_workload("bfs", "smoke"), cost=True)
+
+
+def cycles_of(model: str, *variants: str) -> int:
+    machine = gpusim.load_model(model, variants)
+    with gpusim.simulate(machine, gpusim.load_workload("bfs", "smoke")) as result:
+        return int(result.summary["cycles"])
+
+
+@pytest.mark.parametrize("model", ["tiny", "kepler-uvm"])
+def test_the_cost_is_the_difference_of_two_runs(model: str) -> None:
+    real, ideal = cycles_of(model), cycles_of(model, "ideal-tlb")
+    with cost_of(model) as result:
+        summary = result.summary
+    assert summary["cycles"] == real > ideal
+    assert summary["cycles_without_translation"] == ideal
+    assert summary["cost_translation"] == (real - ideal) / real
+    assert summary["cost_walks"] + summary["cost_tlbs"] == pytest.approx(
+        summary["cost_translation"]
+    )
+
+
+def test_the_result_is_the_same_with_and_without_it() -> None:
+    with cost_of("tiny") as measured, gpusim.simulate("tiny", workload_of("bfs")) as plain:
+        assert measured.digest == plain.digest
+        assert "cost_translation" not in plain.summary
+
+
+def workload_of(name: str) -> gpusim.Workload:
+    return gpusim.load_workload(name, "smoke")
+
+
+def test_page_faults_are_a_part_of_their_own() -> None:
+    with cost_of("tiny", "demand-paging") as result:
+        summary = result.summary
+        assert "page faults" in answer(result)
+    assert summary["cost_faults"] > summary["cost_walks"] >= 0
+    assert (1 - summary["cost_faults"]) * summary["cycles"] == pytest.approx(cycles_of("tiny"))
+
+
+def test_each_application_has_a_cost() -> None:
+    pair = gpusim.load_workload("mask/HISTO_GUP", "smoke")
+    with gpusim.simulate("tiny", pair, cost=True) as result:
+        for name in ("HISTO", "GUP"):
+            ideal = result.summary[f"{name}/cycles_without_translation"]
+            cost = 1 - ideal / result.summary[f"{name}/cycles"]
+            assert result.summary[f"{name}/cost_translation"] == pytest.approx(cost)
+            assert f"of {name}'s" in answer(result)
+
+
+def test_runs_that_are_stopped_by_their_length_have_none() -> None:
+    with pytest.raises(UserError, match="the same work: not with until 3kcycles"):
+        gpusim.simulate("tiny", "atax", cost=True, until="3kcycles")
+    with pytest.raises(UserError, match="cost 1: must be true or false"):
+        gpusim.simulate("tiny", "atax", cost=1)
+
+
+@pytest.mark.parametrize("model", quick(data_names("models"), "tiny", "a100-mig"))
+def test_each_machine_has_twins_that_can_be_built(model: str) -> None:
+    """With each recipe, too: what a recipe adds does not forbid to take translation out."""
+    workload = gpusim.load_workload("atax", "smoke", overrides={"n": 32})
+    variants = quick([None, *recipe_names()], None, "demand-paging", "vc", "mask")
+    for variant in variants:
+        try:
+            loaded = load_model(model, [variant] if variant else [])
+        except UserError:
+            continue
+        with Run(loaded, workload, gpusim.RunOptions(cost=True), Observers()).execute() as result:
+            parts = [name for name in result.summary if name.startswith("cost_")]
+            assert len(parts) == 1 + len(list(ideal_twins(loaded.config)))
+
+
+def test_the_sentence_names_no_cost_that_was_not_measured() -> None:
+    with gpusim.simulate("tiny", workload_of("bfs")) as result:
+        text = answer(result)
+        share = f"{result.summary['share_translation']:.1%}".replace("%", " %")
+    assert text.startswith(f"Warps wait for translation in {share} of their cycles, ")
+    assert text.endswith("What that costs the run, --cost measures.")
+    with cost_of("tiny") as result:
+        text = answer(result)
+        cost = f"{result.summary['cost_translation']:.1%}".replace("%", " %")
+    assert text.startswith(f"Translation costs this run {cost} of its cycles: ")
+    assert share in text
+    assert "measures" not in text
+
+
+def test_the_command_line_has_it(tmp_path: Path) -> None:
+    output = tmp_path / "run.h5"
+    arguments = ["run", "tiny", "bfs", "--scale", "smoke", "--cost", "-o", str(output)]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0, done.output
+    assert done.output.startswith("Translation costs this run ")
+    again = CliRunner().invoke(app, ["show", str(output), "--all"])
+    assert again.exit_code == 0, again.output
+    assert "cycles that page walks cost" in again.output
