@@ -108,20 +108,45 @@ def _results(results: SweepResults) -> Table:
     numbers = [name for name in _NUMBERS if name in rows]
     units = rows.attrs["units"]
     title = f"{results.name}: {len(rows)} combinations, {rows['key'].nunique()} runs"
-    table = Table(title=title, header_style="bold")
-    for name in names:
-        table.add_column(name, overflow="fold")
+    shown = rows.head(_ROWS).to_dict("records")
+    columns = {name: [str(row[name]) for row in shown] for name in names}
     for name in numbers:
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("state")
-    for row in rows.head(_ROWS).to_dict("records"):
-        values = (_number(row[name], units[name]) for name in numbers)
-        state = row["cause"] if row["state"] == "failed" else row["state"]
-        cells = (*(str(row[name]) for name in names), *values, state)
+        columns |= _number_column(name, [row[name] for row in shown], units[name])
+    states = [row["cause"] if row["state"] == "failed" else row["state"] for row in shown]
+    if set(states) - {"done"}:
+        columns["state"] = states
+    table = Table(title=title, header_style="bold")
+    for heading in columns:
+        number = heading.partition(" ")[0] in numbers
+        table.add_column(_heading(heading), justify="right" if number else "left", overflow="fold")
+    for cells in zip(*columns.values(), strict=True):
         table.add_row(*map(Text, cells))
     if len(rows) > _ROWS:
         table.caption = f"and {len(rows) - _ROWS} more"
     return table
+
+
+def _number_column(name: str, values: Sequence[float], unit: str) -> dict[str, list[str]]:
+    """A column by its heading, which has the unit if all numbers have the same one."""
+    found = [("–", "") if math.isnan(value) else format_quantity(value, unit) for value in values]
+    several = {own for _, own in found if own}
+    if len(several) > 1:
+        return {name: [" ".join(one).strip() for one in found]}
+    (own,) = several or {""}
+    heading = name if own in ("", name) else f"{name} ({own})"
+    return {heading: [text for text, _ in found]}
+
+
+_HEADING = 14
+"""Letters of a heading beyond which it is broken at its dots."""
+
+
+def _heading(name: str) -> Text:
+    """A heading in lines: keys are broken at their dots, so that no word is."""
+    if len(name) <= _HEADING or "." not in name:
+        return Text(name)
+    *tables, key = name.split(".")
+    return Text("".join(f"{table}." for table in tables) + f"\n{key}")
 
 
 def _bands(results: SweepResults) -> Table:
@@ -134,7 +159,7 @@ def _bands(results: SweepResults) -> Table:
     title = f"{results.name}: {runs} runs, means over {seeds} seeds"
     table = Table(title=title, header_style="bold")
     for name in (*names, "number"):
-        table.add_column(name, overflow="fold")
+        table.add_column(_heading(name), overflow="fold")
     for name in ("mean", "95 % interval", "runs"):
         table.add_column(name, justify="right", no_wrap=True)
     for row in found.head(_ROWS).to_dict("records"):

@@ -27,6 +27,7 @@ from gpusim.config.stage_placement import STAGES, is_gone
 from gpusim.config.toml import to_toml
 from gpusim.config.value import Value
 from gpusim.core.errors import UserError
+from gpusim.core.notebook import html_facts
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.untrusted import untrusted
 from gpusim.core.user_code import refusal
@@ -39,6 +40,7 @@ from gpusim.files.structure import (
     unstructure,
 )
 from gpusim.files.toml_document import Key, read_document
+from gpusim.files.units import format_bytes, format_hertz
 
 MADE = {"stages": "the TLB levels in the order of their tables, then the walkers"}
 """Values that follow from others where no layer sets them, and how."""
@@ -85,6 +87,21 @@ class LoadedModel:
     def to_toml(self) -> str:
         """The machine as a model file without variants, citations included."""
         return to_toml(self.values)
+
+    def _repr_html_(self) -> str:
+        """The machine in a few lines, as notebooks show it."""
+        config = self.config
+        tlbs = (f"{name} {tlb.entries:,} entries a {tlb.scope}" for name, tlb in config.tlb.items())
+        facts = {
+            "what": config.description,
+            "SMs": f"{config.sm.count} at {format_hertz(config.clock)}",
+            "TLBs": ", ".join(tlbs),
+            "walkers": f"{config.walk.walkers}",
+            "page": format_bytes(config.memory.page),
+            "caches": f"L1 {format_bytes(config.l1.size)} an SM, L2 {format_bytes(config.l2.size)}",
+            "set": ", ".join(f"{key} = {value}" for key, value in self.overrides.items()) or "–",
+        }
+        return html_facts(" + ".join((self.name, *self.variants)), facts)
 
 
 def read_model(

@@ -18,11 +18,15 @@ _MOST = 0.5
 """From this share of the waits for translation on, what they are for is most of them."""
 
 
-def answer(result: Result) -> str:
+def answer(result: Result, measured_by: str = "--cost") -> str:
     """What a run says of translation, in one or two sentences.
 
     A cost is stated only where it was measured (`gpusim.RunOptions.cost`); else the sentence says
     in which share of their cycles warps waited, which is no cost: warps wait at the same time.
+
+    Args:
+        result: the run.
+        measured_by: the option that measures it, as the reader writes it.
     """
     summary = result.summary
     share = summary.get(_SHARE)
@@ -32,7 +36,7 @@ def answer(result: Result) -> str:
     if "cost_translation" not in summary:
         if not share:
             return "No warp waits for translation in this run."
-        return f"{waits} What that costs the run, --cost measures."
+        return f"{waits} What that costs the run, {measured_by} measures."
     return f"{_cost(result)} {waits}"
 
 

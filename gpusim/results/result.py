@@ -377,6 +377,10 @@ class Result:
         """
         return find_view("explore")(self, *others, begin=begin, end=end)
 
+    def _repr_html_(self) -> str:
+        """The answer, a bar of stalls and the first numbers, as notebooks show them."""
+        return str(find_view("notebook")(self))
+
     # -- for other programs ----------------------------------------------------------------------
 
     def to_json(self) -> dict[str, JsonValue]:

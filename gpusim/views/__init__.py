@@ -18,4 +18,12 @@ def _explore(result: Result, *others: Result, begin: int, end: int | None) -> Ex
     return explore(result, *others, begin=begin, end=end)
 
 
+def _notebook(result: Result) -> str:
+    """`gpusim.views.notebook.notebook_view`, imported when it is called for."""
+    from gpusim.views.notebook import notebook_view
+
+    return notebook_view(result)
+
+
 register_view("explore", _explore)
+register_view("notebook", _notebook)

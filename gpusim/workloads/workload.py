@@ -11,6 +11,7 @@ from attrs import asdict, evolve, field, fields, frozen
 
 from gpusim.config.layers import parse_scalar
 from gpusim.core.errors import UserError, few, nearest
+from gpusim.core.notebook import html_facts
 from gpusim.core.untrusted import brief, is_file, is_folder, untrusted
 from gpusim.programs.catalog import ProgramMaker, program_of
 from gpusim.workloads.builder import ApplicationBuilder, ApplicationSpec, application_builder
@@ -55,6 +56,14 @@ class Workload:
         """A workload of that application alone, with the same share or instance."""
         (spec,) = (spec for spec in self.applications if spec.name == name)
         return evolve(self, name=name, applications=(spec,), relaunch=False)
+
+    def _repr_html_(self) -> str:
+        """The applications and their parameters, as notebooks show them."""
+        facts = {}
+        for spec in self.applications:
+            own = {key: value for key, value in spec.origin.items() if not isinstance(value, dict)}
+            facts[spec.name] = ", ".join(f"{key} = {value}" for key, value in own.items()) or "–"
+        return html_facts(f"{self.name} ({self.scale}), seed {self.seed}", facts)
 
     def to_toml(self) -> str:
         """What is run, for the record: each application with all parameters of its program."""

@@ -60,7 +60,7 @@ def test_a_record_changes_no_digest():
         assert plain.arrays.equals(result.arrays)
         assert plain.code.empty
         assert not answers(plain)
-        with pytest.raises(UserError, match="--record blame"):
+        with pytest.raises(UserError, match="record = blame"):
             blame(plain)
 
 

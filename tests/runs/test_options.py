@@ -153,7 +153,7 @@ def test_options_of_sweeps(tmp_path: Path) -> None:
         ({"untill": "3kcycles"}, "run.untill: a run has no option 'untill'; did you mean 'until'"),
         ({"log": "x"}, "run.log: a sweep names the files of its runs itself"),
         ({"record": "walks"}, "run.record: write it as record"),
-        ({"skip": 3}, "run.skip: --skip: 3: must be a text"),
+        ({"skip": 3}, "run.skip: skip: 3: must be a text"),
     ],
 )
 def test_wrong_options_of_sweeps(run: dict[str, object], message: str) -> None:

@@ -43,7 +43,7 @@ def test_what_is_no_number_of_registers(tmp_path, value):
 
 def test_shared_memory(tmp_path):
     path = kernel(tmp_path / "k.traceg", nregs="8", shmem="1000000")
-    with pytest.raises(UserError, match=r"1000000 B of shared memory.*workload\.shmem=BYTES"):
+    with pytest.raises(UserError, match=r"1000000 B of shared memory.*overrides shmem=BYTES"):
         cycles(path)
     assert cycles(path, shmem=512) > 0
 

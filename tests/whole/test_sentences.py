@@ -87,7 +87,7 @@ def test_wrong_lines_are_refused(line: str, message: str, tmp_path: Path) -> Non
 
 
 def test_a_table_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"mask.csv: there is no such file; --tables names"):
+    with pytest.raises(UserError, match=r"mask.csv: there is no such file; tables names"):
         read(tmp_path, "mask")
 
 

@@ -12,9 +12,10 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from gpusim.core.errors import UserError
+from gpusim.core.states import TLB_PREFIX
 from gpusim.results.transactions import line_and_page
 from gpusim.results.walk_waits import read_walks, with_walks
-from gpusim.views.plots.colours import state_colours
+from gpusim.views.plots.colours import STATE_COLOURS, state_colours
 from gpusim.views.timelines import Window, activity
 
 if TYPE_CHECKING:
@@ -105,7 +106,9 @@ def _facts(result: Result, begin: int, end: int, counters: list[dict[str, Any]])
         "line": line,
         "lines": lines,
         "launches": launches[["app", "launch", "kernel", "begin", "end"]].to_dict("records"),
-        "counters": [{key: one[key] for key in ("name", "unit", "group")} for one in counters],
+        "counters": [
+            {key: one[key] for key in ("name", "unit", "group", "colour")} for one in counters
+        ],
         "recorded": list(result.tables),
         "warnings": list(result.warnings),
     }
@@ -202,6 +205,7 @@ def _counters(result: Result, begin: int, end: int) -> list[dict[str, Any]]:
     """Means over time of everything that was recorded."""
     width = max((end - begin) // BINS, 1)
     data = activity(result, Window(begin, end, width))
+    colours = state_colours(result.states, own=True)
     found = []
     for name, values in data.items():
         parts = [(one, one.to_numpy().astype(np.float32)) for one in _parts(values)]
@@ -212,9 +216,21 @@ def _counters(result: Result, begin: int, end: int) -> list[dict[str, Any]]:
             title = values.attrs["long_name"] if not labels or not place else ""
             title = ": ".join(filter(None, (title, *labels)))
             found.append(
-                {"name": title, "unit": part.attrs["units"], "group": str(name), "values": numbers}
+                {
+                    "name": title,
+                    "unit": part.attrs["units"],
+                    "group": str(name),
+                    "colour": _colour("".join(labels), colours),
+                    "values": numbers,
+                }
             )
     return found
+
+
+def _colour(label: str, states: Mapping[str, str]) -> str:
+    """The colour of a line: of a state or TLB level, as everywhere; empty: it has none."""
+    known = STATE_COLOURS | states  # also classes of DRAM traffic
+    return known.get(label) or known.get(f"{TLB_PREFIX}{label}", "")
 
 
 def _parts(values: Any) -> Iterable[Any]:

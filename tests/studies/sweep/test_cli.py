@@ -71,7 +71,7 @@ def test_a_sweep_from_dry_run_to_status(monkeypatch: pytest.MonkeyPatch) -> None
     assert "workload.n" in text
     table = pd.read_parquet("runs/squares.parquet")
     for cycles in table["cycles"]:
-        assert f"{int(cycles):,} cycles" in text
+        assert f" {int(cycles):,} " in text
     assert str(Path("runs/squares.parquet").absolute()) in text.replace("\n", "")
     assert events("squares").count("done") == 2
 

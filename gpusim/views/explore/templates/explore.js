@@ -2,7 +2,7 @@
 // One page, one or two runs side by side: SMs over time, warps of an SM, single stays, counters.
 
 const FIELDS = {u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, i2: Int16Array, i4: Int32Array, f4: Float32Array, f8: Float64Array};
-const BINS = 16384, CELLS = 8e6, GAP = 1, HEAT = 14, AXIS = 16, LEFT = 46, STRIP = 46;
+const BINS = 16384, CELLS = 8e6, GAP = 1, HEAT = 14, AXIS = 16, LEFT = 58, STRIP = 46;
 const view = {begin: 0, end: 1};
 const runs = [];
 let chosen = null;  // {run, warp, stay} or {run, request}
@@ -133,16 +133,24 @@ function prepare(canvas, height) {
   return {pen, width};
 }
 
+// Cycles: both ends of the view, and round numbers between them where there is room.
 function axis(pen, width, y) {
+  const ends = [number(view.begin), number(view.end)], room = 8;
+  pen.fillStyle = colour("--quiet");
+  pen.textAlign = "right";
+  pen.fillText("cycle", LEFT - 6, y + 10);
+  pen.fillText(ends[1], width, y + 10);
+  pen.textAlign = "left";
+  pen.fillText(ends[0], LEFT, y + 10);
+  const low = LEFT + pen.measureText(ends[0]).width + room, high = width - pen.measureText(ends[1]).width - room;
   const about = (view.end - view.begin) / Math.max(2, Math.floor((width - LEFT) / 90));
   const power = 10 ** Math.floor(Math.log10(about)), step = [1, 2, 5, 10].map((f) => f * power).find((one) => one >= about);
-  pen.fillStyle = colour("--quiet");
   pen.textAlign = "center";
   const whole = Math.max(step, 1);
   for (let cycle = Math.ceil(view.begin / whole) * whole; cycle <= view.end; cycle += whole) {
-    const at = x(cycle, width);
+    const at = x(cycle, width), half = pen.measureText(number(cycle)).width / 2;
     pen.fillRect(at, y, 1, 4);
-    if (at > LEFT + 12 && at < width - 20) pen.fillText(number(cycle), at, y + 10);
+    if (at - half > low && at + half < high) pen.fillText(number(cycle), at, y + 10);
   }
 }
 
@@ -261,6 +269,17 @@ function arrow(pen, x0, y0, x1, y1) {
   pen.fill();
 }
 
+// Whether a colour is nearly as bright as the ground.
+function isFaint(fill) {
+  const bright = (text) => {
+    const hex = text.length > 4 ? text.slice(1) : [...text.slice(1)].map((one) => one + one).join("");
+    return (0.299 * parseInt(hex.slice(0, 2), 16) + 0.587 * parseInt(hex.slice(2, 4), 16) + 0.114 * parseInt(hex.slice(4, 6), 16)) / 255;
+  };
+  return Math.abs(bright(fill) - bright(colour("--back"))) < 0.25;
+}
+
+// A line's name with its unit, unless the name says it.
+const withUnit = (name, unit) => (name.includes(unit) ? name : `${name} (${unit === "fraction" ? "share" : unit})`);
 const PALETTE = ["--line1", "--line2", "--line3", "--line4", "--line5", "--line6"];
 
 // Of the values from one bin to another that there are.
@@ -282,7 +301,7 @@ function linesOf(run, group, pixels) {
     for (let bin = first - (first % many); bin < last; bin += many) {
       points.push([run.begin + (bin + many / 2) * step, mean(values, bin, Math.min(bin + many, values.length))]);
     }
-    return {name: one.name, points};
+    return {name: one.name, fill: one.colour, unit: one.unit, points};
   });
 }
 
@@ -295,14 +314,27 @@ function drawCounters(run) {
     const told = shown.reduce((most, line) => line.points.reduce((high, [, value]) => (value > high ? value : high), most), 0), most = told || 1;
     pen.textAlign = "right";
     pen.fillStyle = colour("--quiet");
-    pen.fillText(told >= 10 || !told ? number(told) : told.toPrecision(2), LEFT - 6, top + 8);
+    pen.fillText(told >= 10 || !told ? number(told) : told.toPrecision(2), LEFT - 6, top + 12);
+    if (told) pen.fillText("0", LEFT - 6, top + STRIP - 6);
+    pen.fillRect(LEFT - 3, top + 12, 3, 1);
+    pen.fillRect(LEFT - 3, top + STRIP - 4, 3, 1);
     let label = LEFT + 4;
-    lines.forEach(({name, points}, n) => {
-      pen.strokeStyle = pen.fillStyle = colour(PALETTE[n % PALETTE.length]);
-      trace(pen, points, width, (value) => top + STRIP - 4 - (value / most) * (STRIP - 16));
+    lines.forEach(({name, fill, unit, points}, n) => {
+      const height = (value) => top + STRIP - 4 - (value / most) * (STRIP - 16);
+      if (fill && isFaint(fill)) {  // states have one colour on any ground
+        pen.strokeStyle = colour("--halo");
+        pen.lineWidth = 3;
+        trace(pen, points, width, height);
+        pen.lineWidth = 1;
+      }
+      pen.strokeStyle = pen.fillStyle = fill || colour(PALETTE[n % PALETTE.length]);
+      trace(pen, points, width, height);
       pen.textAlign = "left";
-      if (label < width) pen.fillText(name, label, top + 6);
-      label += pen.measureText(name).width + 12;
+      pen.fillRect(label, top + 3, 8, 6);
+      pen.fillStyle = colour("--text");
+      const words = n ? name : withUnit(name, unit);
+      if (label < width) pen.fillText(words, label + 11, top + 6);
+      label += pen.measureText(words).width + 23;
     });
   });
   axis(pen, width, groups.length * STRIP);
