@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from gpusim.core.metrics import FRACTION
@@ -53,8 +54,15 @@ def _cost(result: Result) -> str:
     return (
         f"Translation costs this run {_share(summary['cost_translation'])} of its "
         f"cycles{_of_apps(result, 'cost_translation')}: {cycles} with it, {ideal} without; "
-        f"of that, {', '.join(parts)}."
+        f"of that, {', '.join(parts)}.{_links(summary)}"
     )
+
+
+def _links(summary: Mapping[str, float]) -> str:
+    """What the links of a node cost, which are no part of translation."""
+    if "cost_remote" not in summary:
+        return ""
+    return f" The links between its GPUs cost {_share(summary['cost_remote'])}."
 
 
 def _waits(result: Result, share: float) -> str:

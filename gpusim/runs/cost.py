@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from attrs import evolve, frozen
 
-from gpusim.config.ideal_twins import FAULTS, TLBS, WALKS, IdealTwin
+from gpusim.config.ideal_twins import FAULTS, REMOTE, TLBS, WALKS, IdealTwin
 from gpusim.core.counters import ratio
 from gpusim.core.errors import UserError
 from gpusim.core.metrics import FRACTION
 from gpusim.results.run_data import RunData, SummaryValue
 from gpusim.runs.options import RunOptions
 
-_WORDS = {FAULTS: "page faults", WALKS: "page walks", TLBS: "TLBs"}
+_WORDS = {FAULTS: "page faults", WALKS: "page walks", TLBS: "TLBs", REMOTE: "links"}
 _LENGTH = "cycles"
 
 
@@ -119,6 +119,15 @@ def _costs(cycles: int | float, twins: Mapping[str, int | float]) -> Iterator[Su
     )
     before = cycles
     for part, length in twins.items():
+        if part == REMOTE:
+            yield SummaryValue(
+                "cost_remote",
+                (cycles - length) / cycles,
+                FRACTION,
+                "cycles that the links between GPUs cost",
+                later=True,
+            )
+            continue
         yield SummaryValue(
             f"cost_{part}",
             (before - length) / cycles,

@@ -91,6 +91,7 @@ def test_each_machine_has_twins_that_can_be_built(model: str) -> None:
             continue
         with Run(loaded, workload, gpusim.RunOptions(cost=True), Observers()).execute() as result:
             parts = [name for name in result.summary if name.startswith("cost_")]
+            assert ("cost_remote" in parts) == (loaded.config.node is not None)
             assert len(parts) == 1 + len(list(ideal_twins(loaded.config)))
 
 

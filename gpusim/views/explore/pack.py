@@ -229,7 +229,7 @@ def _counters(result: Result, begin: int, end: int) -> list[dict[str, Any]]:
 
 def _colour(label: str, states: Mapping[str, str]) -> str:
     """The colour of a line: of a state or TLB level, as everywhere; empty: it has none."""
-    known = STATE_COLOURS | states  # also classes of DRAM traffic
+    known = {**STATE_COLOURS, **states}  # also classes of DRAM traffic
     return known.get(label) or known.get(f"{TLB_PREFIX}{label}", "")
 
 

@@ -2,7 +2,7 @@
 // One page, one or two runs side by side: SMs over time, warps of an SM, single stays, counters.
 
 const FIELDS = {u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, i2: Int16Array, i4: Int32Array, f4: Float32Array, f8: Float64Array};
-const BINS = 16384, CELLS = 8e6, GAP = 1, HEAT = 14, AXIS = 16, LEFT = 58, STRIP = 46;
+const BINS = 16384, CELLS = 8e6, GAP = 1, HEAT = 14, AXIS = 16, LEFT = 46, STRIP = 46;
 const view = {begin: 0, end: 1};
 const runs = [];
 let chosen = null;  // {run, warp, stay} or {run, request}
