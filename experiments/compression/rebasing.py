@@ -73,7 +73,7 @@ OVER_CONSTANTS = Figure(
     about="After R insertions that do not match a set's base, the set takes a new one. No source "
     "has R, and it decides the main results, which are given as intervals over the R of this "
     "table. The one taken has the highest L2 TLB hit rate beside a base for ever, as "
-    "*rebase_helps* says; no gain was looked at for it.",
+    "*rebase_helps* says.",
     sweeps=SWEEPS,
     table=over_constants,
     draw=Lines("rebase constant R", "gain in %", lines, height=2.8),

@@ -40,10 +40,10 @@ def test_full_page_numbers_and_flags_of_orch():
     assert added("partitioning-sharing")["tlb.L1: sharing flags"] == 16 * 16 / 8
 
 
-def test_bases_of_comp_have_112_bytes_and_counters_of_16():
+def test_bases_of_comp_have_112_bytes_and_counters_of_256():
     found = added("compression")
     assert found["tlb.L2: bases"] == 112
-    assert found["tlb.L2: rebase counters"] == 32 * 5 / 8
+    assert found["tlb.L2: rebase counters"] == 32 * 9 / 8
     assert "tlb.L2: rebase counters" not in added("compression-no-rebase")
 
 

@@ -152,7 +152,8 @@ class BaseDeltaSets(SetKind):
 
     Args:
         config: the TLB.
-        rebase: mismatches after which a set gives up its base; 0: never [our choice of 16].
+        rebase: mismatches after which a set gives up its base; 0: never [our choice of 256: no
+            source has it, docs/reproduction/compression.md].
         partitioned: half of the ways are plain; otherwise all are compressed, and what does not
             match the base is not kept [our choice].
         delta_vpn_bits: low bits of the page number, above those of the set index, in a compressed
@@ -169,7 +170,7 @@ class BaseDeltaSets(SetKind):
         self,
         config: TlbConfig,
         *,
-        rebase: int = 16,
+        rebase: int = 256,
         partitioned: bool = True,
         delta_vpn_bits: int = 13,
         delta_pfn_bits: int = 9,

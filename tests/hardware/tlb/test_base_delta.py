@@ -37,7 +37,7 @@ class Naive:
         entries: int,
         ways: int,
         *,
-        rebase: int = 16,
+        rebase: int = 256,
         partitioned: bool = True,
         delta_vpn_bits: int = 13,
         delta_pfn_bits: int = 9,
