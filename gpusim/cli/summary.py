@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gpusim.cli.console import stdout_console
+from gpusim.cli.node_summary import node_tables
 from gpusim.results.answer import answer
 from gpusim.results.bank_waits import bank_waits
 from gpusim.results.quantity import (
@@ -76,6 +77,8 @@ def print_summary(
             console, lambda some: _stalls_by_app(cycles, some, most), tuple(cycles)
         ):
             console.print(table)
+    for table in node_tables(result):
+        console.print(table)
     for state, parts in bank_waits(result):
         console.print(Text(f"of {state}: {parts}"))
     if "blame" in result.tables:

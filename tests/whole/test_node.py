@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from io import StringIO
+
 import pytest
+from rich.console import Console
 
 import gpusim
+from gpusim.cli.summary import print_summary
 from gpusim.machine import Machine, Tenant
 from gpusim.machine.load import load_model
+from gpusim.results.node_numbers import gpu_numbers, remote_bytes
 from gpusim.runs.run import run_machine
 from gpusim.runs.tenants import assign_sms
+from gpusim.views.report.build import html_report
+from tests.whole.running import base_run, run
 
 
 def _pairs(machine, name):
@@ -31,3 +38,30 @@ def test_a_transpose_on_one_gpu_sends_what_lies_elsewhere_away(gpus):
     assert sum(_pairs(machine, "stores").values()) == lines * (gpus - 1) // gpus
     each = dict.fromkeys(range(1, gpus), 2 * lines // gpus)
     assert {pair: n for pair, n in _pairs(machine, "requests").items() if n} == each
+
+
+LINKS = {"node.gpus": 2, "node.link.bandwidth": "10GB/s", "node.link.latency": "9 cycles"}
+
+
+def test_what_each_gpu_did_and_what_they_asked_of_each_other():
+    result = run("tiny", "bandwidth", overrides=LINKS | {"node.placement": "interleave"})
+    numbers, moved = gpu_numbers(result), remote_bytes(result)
+    assert numbers.loc["warp instructions"].sum() == result.summary["instructions"]
+    assert numbers.loc["requests to other GPUs"].sum() == result.summary["remote_requests"]
+    assert numbers.loc["requests to other GPUs", 0] == numbers.loc["requests of other GPUs", 1]
+    assert moved.to_numpy().sum() == result.summary["remote_bytes"]
+    assert moved.to_numpy().diagonal().sum() == 0
+    page = html_report(result)
+    assert "What each GPU did" in page
+    console = Console(width=200, record=True, file=StringIO())
+    print_summary(result, console=console)
+    text = console.export_text()
+    assert "GPU 1" in text
+    assert "bytes that a GPU (row) moved" in text
+
+
+def test_one_gpu_has_no_such_tables():
+    result = base_run("tiny", "atax")
+    assert gpu_numbers(result) is None
+    assert remote_bytes(result) is None
+    assert "What each GPU did" not in html_report(result)

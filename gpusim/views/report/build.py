@@ -17,6 +17,7 @@ from gpusim.views.report.events import page_table, walk_table
 from gpusim.views.report.headline import headline_table, tiles
 from gpusim.views.report.launches import kernel_numbers, kernel_table, launch_table
 from gpusim.views.report.machine import machine_facts
+from gpusim.views.report.node import gpu_table, remote_table
 from gpusim.views.report.picture import missing_records, timeline_picture
 from gpusim.views.report.stalls import stall_bars, stall_table
 
@@ -78,6 +79,8 @@ def _rendered(result: Result, template: Template) -> str:
         blamed=blame_table(result),
         pages=page_table(result),
         walks=walk_table(result),
+        gpus=gpu_table(result),
+        remote=remote_table(result),
         headline=headline_table(result),
         kernels=kernel_table(result),
         kernel_numbers=kernel_numbers(result),
