@@ -66,7 +66,7 @@ STALLED_WARPS = Figure(
     "neither its L1 TLB nor the L2 TLB has: they wait for it, or their own misses until it is "
     "there.",
     sweeps=(ALONE,),
-    table=mean_and_most("tlb_L1_stalled_warps", "tlb_L1_stalled_warps_max"),
+    table=mean_and_most("tlb_L1_stalled_by_miss", "tlb_L1_stalled_by_miss_max"),
     draw=Bars("warps of an SM that\none walk stalls"),
     measure=highest("mask.fig6.stalled_warps", MOST, "{:.0f}"),
     cell="{:.1f}",
@@ -86,7 +86,7 @@ def stalls_by_page_size(material: Material) -> pd.DataFrame:
 
     resident = numbers("warp_cycles") / numbers("cycles") / SMS
     misses = numbers("tlb_L1_long_misses") / SMS
-    return (numbers("tlb_L1_stalled_warps") / resident).join(misses.add_suffix(MISSES))
+    return (numbers("tlb_L1_stalled_by_miss") / resident).join(misses.add_suffix(MISSES))
 
 
 @figure(

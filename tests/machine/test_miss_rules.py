@@ -119,7 +119,8 @@ def test_warps_stuck_behind_a_miss_are_stalled_by_it() -> None:
     run = Run(small(misses="hits-pass"), *scripts)
     counted = [run.count("tlb/L1", f"long_miss_{what}") for what in ("warps", "warps_behind")]
     assert counted == [3, 2 + 1]
-    assert run.count("tlb/L1", "most_miss_warps") == 3
+    assert run.count("tlb/L1", "most_miss_warps_stalled") == 3
+    assert run.count("tlb/L1", "most_miss_warps") == 1
     assert run.count("tlb/L1", "long_misses") == 3
 
 

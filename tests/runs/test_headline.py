@@ -103,6 +103,18 @@ def test_waits_for_long_misses() -> None:
     assert found["tlb_L1_stalled_warps"] == 11 / 5
     assert found["tlb_L1_stalled_warps_max"] == 7
     assert found["tlb_L1_long_misses"] == 6500 / 2000
+    behind = numbers(
+        rows(
+            "tlb/L1",
+            0,
+            long_misses=4,
+            long_miss_warps=10,
+            long_miss_warps_behind=6,
+            most_miss_warps_stalled=9,
+        )
+    )
+    assert behind["tlb_L1_stalled_by_miss"] == 16 / 4
+    assert behind["tlb_L1_stalled_by_miss_max"] == 9
     assert "tlb_L1_stalled_warps_max" not in numbers(rows("tlb/L1", lookups=1))
 
 

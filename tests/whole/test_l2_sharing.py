@@ -44,7 +44,10 @@ def total(result: Result, component: str, counter: str, app: str) -> int:
 
 def test_a_bypass_whose_every_line_is_sampled_is_none(pair: str) -> None:
     options = AWARE | {"l2.bypass.sample": 1, "l2.bypass.min_accesses": 0}
-    assert assert_same(run("tiny", pair), run("tiny", pair, overrides=options)) == {}
+    own = assert_same(run("tiny", pair), run("tiny", pair, overrides=options))
+    assert {(where, name): value for (where, _, _, name), value in own.items()} == {
+        ("policies/l2.bypass/TranslationAwareBypass", "acted"): 0
+    }
 
 
 def test_one_application_has_all_ways() -> None:
@@ -97,7 +100,7 @@ def test_the_variant_has_the_papers_epoch() -> None:
             ["CacheArray lacks", "bypasses", "CacheBypass"],
         ),
         (AWARE | {"l2.bypass.sampel": 4}, ["no option 'sampel'", "did you mean 'sample'"]),
-        (AWARE | {"l2.bypass.sample": 0}, ["l2.bypass.sample = 0", "1 or more"]),
+        (AWARE | {"l2.bypass.sample": -1}, ["l2.bypass.sample = -1", "0 or more"]),
         (AWARE | {"l2.bypass.epoch": "1us"}, ["l2.bypass.epoch", "of type int"]),
         ({"l2.partition": "way"}, ["l2.partition = 'way'", "did you mean 'ways'", "none, ways"]),
     ],

@@ -20,9 +20,12 @@ class LongMissCounters:
         "from the first miss on such a page to its fill, summed over them", "cycles"
     )
     long_miss_warps: int = count("warps that waited for such a page, summed over them")
-    most_miss_warps: int = count("most warps that one such page had wait, behind it too")
+    most_miss_warps: int = count("most warps that waited for one such page")
     long_miss_warps_behind: int = count(
         "warps whose own misses waited until such a page came, summed over them", later=True
+    )
+    most_miss_warps_stalled: int = count(
+        "most warps that waited for one such page, or until it came", later=True
     )
 
     def add(self, cycles: int, warps: int, behind: int) -> None:
@@ -37,7 +40,8 @@ class LongMissCounters:
         self.long_miss_cycles += cycles
         self.long_miss_warps += warps
         self.long_miss_warps_behind += behind
-        self.most_miss_warps = max(self.most_miss_warps, warps + behind)
+        self.most_miss_warps = max(self.most_miss_warps, warps)
+        self.most_miss_warps_stalled = max(self.most_miss_warps_stalled, warps + behind)
 
 
 declare_metrics(
@@ -46,13 +50,25 @@ declare_metrics(
         "tlb_{}_stalled_warps",
         "1",
         "warps that wait for a long {} TLB miss, mean",
-        Ratio("long_miss_warps + long_miss_warps_behind", "long_misses"),
+        Ratio("long_miss_warps", "long_misses"),
     ),
     Metric(
         "tlb_{}_stalled_warps_max",
         "1",
         "warps that wait for a long {} TLB miss, most",
         Most("most_miss_warps"),
+    ),
+    Metric(
+        "tlb_{}_stalled_by_miss",
+        "1",
+        "warps stalled by a long {} TLB miss, mean",
+        Ratio("long_miss_warps + long_miss_warps_behind", "long_misses"),
+    ),
+    Metric(
+        "tlb_{}_stalled_by_miss_max",
+        "1",
+        "warps stalled by a long {} TLB miss, most",
+        Most("most_miss_warps_stalled"),
     ),
     Metric(
         "tlb_{}_long_misses",

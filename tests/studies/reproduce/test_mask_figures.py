@@ -111,7 +111,7 @@ def test_miss_rates_alone_and_together():
 def test_walks_and_stalled_warps():
     def value(place, number):
         most = place["workload"] == "mask/MUM"
-        return {"concurrent_walks": 25.0 if most else 3.0, "tlb_L1_stalled_warps_max": 40.0}.get(
+        return {"concurrent_walks": 25.0 if most else 3.0, "tlb_L1_stalled_by_miss_max": 40.0}.get(
             number, 60.0
         )
 
