@@ -11,6 +11,7 @@ from .machine.load import load_model as load_model
 from .programs.catalog import program as program
 from .programs.kernel_function import kernel as kernel
 from .programs.parameters import choice as choice, number as number
+from .programs.torch.capture import capture_torch as capture_torch
 from .ptx.capture import capture as capture
 from .ptx.kernel_file import load_kernel as load_kernel
 from .ptx.numba_kernel import capture_numba as capture_numba

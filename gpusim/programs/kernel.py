@@ -105,7 +105,10 @@ class Program(ABC):
     Attributes:
         name: the program's name.
         memory: its address space.
+        notices: what a user should know of it, a sentence each.
     """
+
+    notices: tuple[str, ...] = ()
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -115,6 +118,10 @@ class Program(ABC):
     def buffers(self) -> tuple[Buffer, ...]:
         """All arrays, in allocation order."""
         return self.memory.buffers
+
+    def warnings(self) -> Iterator[str]:
+        """What a user should know of the run, a sentence each."""
+        yield from self.notices
 
     @abstractmethod
     def launches(self) -> Iterator[Launch]:

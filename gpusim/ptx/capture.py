@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,6 +12,8 @@ from attrs import define, field, frozen
 from numpy.typing import NDArray
 
 from gpusim.core.errors import UserError
+from gpusim.core.warp_program import Application
+from gpusim.programs.captured import Captured
 from gpusim.programs.tracer import Shape
 from gpusim.ptx.arguments import owner_of, packed
 from gpusim.ptx.batch import Site
@@ -103,7 +105,7 @@ class Call:
 
 
 @define(eq=False)
-class Capture:
+class Capture(Captured):
     """Launches that are executed, in their order, and can be simulated.
 
     Attributes:
@@ -260,6 +262,9 @@ class Capture:
             notices=(*notices, *self.notices),
             capture=self,
         )
+
+    def starter(self) -> Callable[[], Application]:
+        return self.application().start
 
     def needed(self) -> list[frozenset[Origin]]:
         """For each launch, the origins whose contents matter to accesses of any launch."""

@@ -13,6 +13,7 @@ from gpusim.core.stop import Stop
 from gpusim.core.version import __version__
 from gpusim.hardware.sm.block_scheduler import BlockScheduler, LaunchRecord
 from gpusim.machine import Machine
+from gpusim.programs.kernel import Program
 from gpusim.results.run_data import (
     ApplicationFacts,
     ArrayFacts,
@@ -157,9 +158,9 @@ def _of_other_width(model: LoadedModel, workload: Workload) -> Iterator[str]:
 
 
 def _of_traces(machine: Machine) -> Iterator[str]:
-    """What of the traces is not modelled, and how they were read."""
+    """What of the traces and programs is not modelled, and how they were read."""
     for tenant in machine.tenants:
-        if isinstance(tenant.application, TraceApplication):
+        if isinstance(tenant.application, TraceApplication | Program):
             yield from (f"{tenant.name}: {text}" for text in tenant.application.warnings())
 
 

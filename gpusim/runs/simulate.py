@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from gpusim.config.load import LoadedModel
 from gpusim.machine import Machine
 from gpusim.machine.load import load_model
+from gpusim.programs.captured import Captured
 from gpusim.programs.catalog import ProgramMaker
-from gpusim.ptx.capture import Capture
 from gpusim.results.result import Result
 from gpusim.runs.monitor import Progress
 from gpusim.runs.options import RunOptions, run_options
@@ -25,7 +25,7 @@ from gpusim.workloads.workload import Workload, load_workload
 
 def simulate(
     model: LoadedModel | str,
-    workload: Workload | NDArray[np.integer[Any]] | str | ProgramMaker | Capture,
+    workload: Workload | NDArray[np.integer[Any]] | str | ProgramMaker | Captured,
     *,
     progress: Callable[[Progress], None] | None = None,
     attach: Callable[[Machine], None] | None = None,
@@ -38,7 +38,7 @@ def simulate(
         model: from `gpusim.load_model`, or a name or file that it would load.
         workload: from `gpusim.load_workload`; or a name or program that it would load at its
             defaults; or addresses, (warps, steps, lanes), as for `gpusim.workload_of`; or
-            launches, kept by `gpusim.capture`.
+            launches, kept by `gpusim.capture`; or operators, by `gpusim.capture_torch`.
         progress: called a few times a second of real time, and at the end.
         attach: is given the machine before its first cycle, to listen to its probes, or to start
             processes of its own on ``machine.env``.  What it changes is no part of the result's
@@ -61,7 +61,7 @@ def simulate(
         model = load_model(model)
     if isinstance(workload, np.ndarray):
         workload = workload_of(workload)
-    elif isinstance(workload, Capture):
+    elif isinstance(workload, Captured):
         workload = captured_workload(workload)
     elif not isinstance(workload, Workload):
         workload = load_workload(workload)

@@ -149,9 +149,9 @@ def test_a_launch_that_is_not_executed_leaves_the_arrays_alone():
     assert len(accesses(captured)) == 2
 
 
-def test_the_example_of_the_docs_runs(tmp_path, monkeypatch):
+def test_the_examples_of_the_docs_run(tmp_path, monkeypatch):
     page = (ROOT / "docs" / "kernels.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    example = "\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL))
     (tmp_path / "scale.ptx").write_text((DATA / "scale.ptx").read_text())
     done = subprocess.run(
         [sys.executable, "-c", example], cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, check=False,

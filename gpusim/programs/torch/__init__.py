@@ -1,0 +1,1 @@
+"""Operators of PyTorch as programs: what they access, on the addresses that their tensors had."""
