@@ -295,6 +295,7 @@ class Capture(Captured):
                 made.update(repr((step.kernel.name, step.shape, step.shared_bytes)).encode())
                 made.update(step.parameters.tobytes())
                 made.update(step.kernel.text.encode())
+                made.update(step.kernel.layout.constants.tobytes())
         return made.hexdigest()
 
 

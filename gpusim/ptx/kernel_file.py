@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
+from numpy.typing import NDArray
 
 from gpusim.core.errors import UserError, nearest
 from gpusim.core.untrusted import file_bytes, format_memory, untrusted
@@ -17,6 +18,7 @@ from gpusim.programs.tracer import Dim3, Shape
 from gpusim.ptx.arguments import bound
 from gpusim.ptx.capture import current
 from gpusim.ptx.cubin import registers_of
+from gpusim.ptx.cuda_arguments import Argument, arguments_of
 from gpusim.ptx.launch import Kernel, made_kernel
 from gpusim.ptx.names import plain_name
 from gpusim.ptx.nvrtc import DEFAULT_ARCHITECTURE, Compiled, compiled
@@ -38,16 +40,21 @@ class LoadedKernel:
 
     Attributes:
         kernel: ready to be executed.
-        names: of its arguments.
+        arguments: as the source declares them.
     """
 
     kernel: Kernel
-    names: tuple[str, ...]
+    arguments: tuple[Argument, ...]
 
     @property
     def name(self) -> str:
         """As the PTX has it."""
         return self.kernel.name
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Those of its arguments."""
+        return tuple(one.name for one in self.arguments)
 
     @property
     def plain_name(self) -> str:
@@ -78,9 +85,12 @@ class LoadedKernel:
             UserError: an argument does not fit, or the kernel accesses what is not there; names
                 the line of the source.
         """
-        values = bound(self.name, list(self.names), args, kwargs)
+        names = self.names
+        values = bound(self.name, list(names), args, kwargs)
+        for argument, value in zip(self.arguments, values, strict=True):
+            argument.check(self.plain_name, value)
         shape = shape_of(self.name, grid, block)
-        arguments = dict(zip(self.names, values, strict=True))
+        arguments = dict(zip(names, values, strict=True))
         current().launch(self.kernel, shape, arguments, shared, execute)
 
 
@@ -123,6 +133,7 @@ def load_kernel(
     registers: int | None = None,
     architecture: str = DEFAULT_ARCHITECTURE,
     options: Sequence[str] = (),
+    variables: Mapping[str, NDArray[Any]] = MappingProxyType({}),
 ) -> LoadedKernel:
     """A kernel of a file of CUDA C++ (.cu, compiled by NVRTC) or PTX (.ptx).
 
@@ -135,6 +146,7 @@ def load_kernel(
             what NVRTC's assembler says, of PTX estimated.
         architecture: for which NVRTC compiles.
         options: further ones of NVRTC.
+        variables: first contents of ``__constant__`` and ``__device__`` variables, by their names.
 
     Raises:
         UserError: the file cannot be read or compiled, is no PTX, or has no such kernel.
@@ -143,10 +155,11 @@ def load_kernel(
     made, source = _compiled(Path(path), architecture, options)
     with untrusted(path):
         module = parse(made.ptx, path if not source else f"PTX of {path}")
+        _with_contents(module, path, variables)
         function = _find(module, path, name or named)
         registers = registers or registers_of(made.cubin, function.name)
         kernel = made_kernel(module, function.name, made.ptx, registers)
-        return LoadedKernel(kernel, _argument_names(function, source))
+        return LoadedKernel(kernel, arguments_of(function, source))
 
 
 def _compiled(path: Path, architecture: str, options: Sequence[str]) -> tuple[Compiled, str]:
@@ -184,13 +197,26 @@ def _find(module: Module, path: str, name: str) -> Function:
     return fitting[0]
 
 
-def _argument_names(function: Function, source: str) -> tuple[str, ...]:
-    """Names as the source has them, or as the PTX does."""
-    own = tuple(parameter.name for parameter in function.parameters)
-    plain = re.sub(r"//[^\n]*|/\*.*?\*/", " ", source, flags=re.DOTALL)
-    found = re.search(rf"\b{re.escape(plain_name(function.name))}\s*\(([^()]*)\)\s*\{{", plain)
-    if not found:
-        return own
-    names = [re.search(r"(\w+)\s*(?:\[\s*\d*\s*\])?\s*$", one) for one in found[1].split(",")]
-    told = tuple(one[1] for one in names if one)
-    return told if len(told) == len(own) and len(set(told)) == len(told) else own
+def _with_contents(module: Module, path: str, variables: Mapping[str, NDArray[Any]]) -> None:
+    """Let global and constant variables begin with the contents of arrays.
+
+    Raises:
+        UserError: there is no such variable, or it is smaller.
+    """
+    places = {
+        name: place
+        for place, one in enumerate(module.variables)
+        for name in (one.name, plain_name(one.name))
+        if one.space in {"global", "const"}
+    }
+    for name, array in variables.items():
+        if name not in places:
+            raise UserError(f"{path} has no variable {name!r}{nearest(name, places)}")
+        variable = module.variables[places[name]]
+        contents = np.ascontiguousarray(array).tobytes()
+        if len(contents) > variable.bytes:
+            raise UserError(
+                f"{path}: the variable {name!r} has {variable.bytes} bytes; the array for it has "
+                f"{len(contents)}"
+            )
+        module.variables[places[name]] = evolve(variable, contents=contents)

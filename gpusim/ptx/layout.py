@@ -86,6 +86,8 @@ def contents_of(variable: Variable) -> bytes:
     Raises:
         UserError: there are addresses among them.
     """
+    if variable.contents:
+        return variable.contents.ljust(variable.bytes, b"\0")
     size = bytes_of(variable.type)
     made = bytearray()
     for value in variable.initial:

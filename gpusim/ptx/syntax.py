@@ -154,6 +154,7 @@ class Variable:
         align: bytes.
         bytes: its size; 0 where the launch tells it.
         initial: numbers, or addresses, of its first elements.
+        contents: its first bytes, if the host has filled it.
     """
 
     name: str
@@ -162,6 +163,7 @@ class Variable:
     align: int
     bytes: int
     initial: tuple[int | float | Symbol, ...] = ()
+    contents: bytes = b""
 
 
 @define(eq=False)

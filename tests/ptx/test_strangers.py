@@ -6,6 +6,8 @@ import pytest
 import gpusim
 from gpusim.core.errors import UserError
 from gpusim.ptx import nvrtc
+from gpusim.ptx.cuda_arguments import Argument, arguments_of
+from gpusim.ptx.syntax import Function, Variable
 from tests.ptx.tracing import DATA
 
 RNG = np.random.default_rng(0)
@@ -184,3 +186,51 @@ ret;
     a, b = np.zeros(1, np.int32), np.zeros(1, np.int32)
     gpusim.load_kernel(path).launch(1, 1, a, 7, b)
     assert (a[0], b[0]) == (7, 7)
+
+
+def test_variables_that_the_host_fills():
+    source = DATA / ("strangers.cu" if nvrtc.is_installed() else "strangers.ptx")
+    weights = np.array([9, 8, 7, 6], np.float32)
+    out = np.zeros(64, np.float32)
+    kernel = gpusim.load_kernel(source, "variables", variables={"weights": weights})
+    kernel.launch(1, 64, out, shared=256)
+    assert out.tolist() == [float(9 - (63 - t) % 4) for t in range(64)]
+    with pytest.raises(UserError, match=r"has no variable 'weight'; did you mean 'weights'"):
+        gpusim.load_kernel(source, "variables", variables={"weight": weights})
+    with pytest.raises(UserError, match="'weights' has 16 bytes; the array for it has 32"):
+        gpusim.load_kernel(source, "variables", variables={"weights": weights.astype(np.float64)})
+
+
+@pytest.mark.parametrize(
+    ("declared", "points_to"),
+    [
+        ("const float *x", "float32"),
+        ("const unsigned char* __restrict__ x", "int8"),
+        ("unsigned long long *x", "int64"),
+        ("unsigned *x", "int32"),
+        ("uint16_t x[]", "int16"),
+        ("float4 *x", ""),
+        ("const T *x", ""),
+        ("float **x", ""),
+        ("int x", ""),
+    ],
+)
+def test_types_of_pointers_in_a_source(declared, points_to):
+    parameter = Variable("k_param_0", "param", "u64", 8, 8)
+    function = Function("k", True, 1, parameters=[parameter])
+    (one,) = arguments_of(function, f"__global__ void k({declared}) {{ }}")
+    assert (one.name, one.points_to) == ("x", points_to)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "fits"),
+    [("float32", True), ("V16", True), ("float64", False), ("int32", False), ("float16", False)],
+)
+def test_arrays_of_another_type_are_refused(dtype, fits):
+    argument = Argument("x", "float32", "const float *")
+    array = np.zeros(4, dtype)
+    if fits:
+        argument.check("scale", array)
+    else:
+        with pytest.raises(UserError, match=r"'scale', argument 'x': an array of \w+ for 'const"):
+            argument.check("scale", array)

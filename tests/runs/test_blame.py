@@ -6,8 +6,11 @@ import pytest
 import gpusim
 from gpusim.core.errors import UserError
 from gpusim.core.request import Kind
+from gpusim.results import follow
 from gpusim.results.blame import answers, blame
 from gpusim.traces.recorder import record_trace
+from gpusim.views.explore import explore
+from gpusim.views.report import html_report
 from gpusim.views.timelines.code_lines import draw_code_lines
 from gpusim.workloads.captured import captured_workload
 from tests.ptx.tracing import load
@@ -85,6 +88,15 @@ def test_lines_of_a_captured_kernel():
             draw_code_lines(result, "tlb_miss")
         with pytest.raises(UserError, match="by 'arrays'; did you mean 'array'"):
             blame(result, "arrays")
+
+
+def test_pages_say_it_by_the_names_of_the_program():
+    captured = gathered()
+    with gpusim.simulate("tiny", captured, record=("blame", "intervals", "requests")) as result:
+        sentence = answers(result)[0].replace("`", "")
+        for page in (html_report(result), explore(result).page):
+            assert sentence in page.replace("`", "")
+        assert follow(result, 0).array == "gather_param_0"
 
 
 def test_a_recorded_trace_keeps_the_places(tmp_path):

@@ -14,6 +14,7 @@ from attrs import field, frozen
 
 from gpusim.core.version import __version__
 from gpusim.files.whole_files import whole_file
+from gpusim.results.blame import answers
 from gpusim.views.explore.pack import pack
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ def explore(*results: Result, begin: int = 0, end: int | None = None) -> Explora
             title=" | ".join(titles),
             heading="gpusim explore",
             families=sorted(set(families)),
+            sentences=[sentence for result in results for sentence in answers(result)],
             style=(_TEMPLATES / "explore.css").read_text(encoding="utf-8"),
             script=script,
             script_hash=f"sha256-{digest}",
