@@ -31,7 +31,13 @@ PART = "policies"
 """Name of the generated part of the page."""
 
 MACHINES = {
-    "kepler-uvm": ("demand-paging", "tlb-prefetch-next"),
+    "kepler-uvm": (
+        "demand-paging",
+        "tlb-prefetch-next",
+        "memory-walks",
+        "table-hashed",
+        "tlb-mshr-shares",
+    ),
     "maxwell-mask": (),
     "mcm-gpu": (),
     "r9-nano": (),

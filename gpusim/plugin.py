@@ -31,6 +31,7 @@ from gpusim.hardware.tlb import (
     ArrayOfSets,
     Entry,
     FillPolicy,
+    MshrPolicy,
     PlainSet,
     SetAssociativeArray,
     SetKind,
@@ -38,7 +39,15 @@ from gpusim.hardware.tlb import (
     TlbArray,
     TlbSet,
 )
-from gpusim.hardware.walk import FrameAllocator, Frames, Walk, WalkOrder
+from gpusim.hardware.walk import (
+    FrameAllocator,
+    Frames,
+    Step,
+    TableLayout,
+    TableSite,
+    Walk,
+    WalkOrder,
+)
 from gpusim.machine.machine import Machine
 from gpusim.programs.writing import (
     AddressSpace,
@@ -87,6 +96,7 @@ __all__ = [
     "Mapping",
     "MemoryRequest",
     "Metric",
+    "MshrPolicy",
     "OptionError",
     "PagePlacement",
     "PagePrefetch",
@@ -112,8 +122,11 @@ __all__ = [
     "Stage",
     "StageProcess",
     "StageSite",
+    "Step",
     "Storage",
     "SubEntryArray",
+    "TableLayout",
+    "TableSite",
     "TlbArray",
     "TlbConfig",
     "TlbSet",

@@ -55,6 +55,16 @@ def check_machine(config: GpuConfig) -> Iterator[Problem]:
     yield from _durations(config.watchdog, ("watchdog",))
     if config.mig is not None:
         yield from _check_mig(config, config.mig)
+    if config.speculation is not None:
+        yield from _at_least(1, config.speculation, ("speculation",), ("entries",))
+        if config.paging is not None:
+            yield Problem(
+                ("speculation",), "must be none with paging, where a page may lie with the host"
+            )
+        if config.l1.translation == "after-l2":
+            yield Problem(
+                ("speculation",), "of no effect: a virtual L2 cache is asked without a frame"
+            )
 
 
 def _check_sm(config: GpuConfig) -> Iterator[Problem]:

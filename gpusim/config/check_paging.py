@@ -19,6 +19,10 @@ def check_paging(config: GpuConfig) -> Iterator[Problem]:
     if paging is None:
         return
     yield from _room(paging, config.memory.page)
+    if config.memory.mapped is not None:
+        yield Problem(
+            ("memory", "mapped"), "of no effect: with paging pages are mapped when they come"
+        )
     for key in ("fault_buffer", "batch", "threshold"):
         if getattr(paging, key) < 1:
             yield Problem(("paging", key), "must be 1 or more")

@@ -20,10 +20,11 @@ from gpusim.config.node import NodeConfig
 from gpusim.config.paging import PagingConfig
 from gpusim.config.shootdown import ShootdownConfig
 from gpusim.config.sm import SmConfig
+from gpusim.config.speculation import SpeculationConfig
 from gpusim.config.translation import SCOPES, FbtConfig, TlbConfig, WalkConfig
 from gpusim.core.interleaving import HASHES, RANDOM, XOR
 from gpusim.core.policy import PolicyConfig
-from gpusim.core.registry import Slot, policy_of
+from gpusim.core.registry import Slot, maybe_policy_of, policy_of
 from gpusim.files.units import Bytes, Duration, Hertz, cycles, parse_bytes
 
 LRU = PolicyConfig("lru")
@@ -151,6 +152,10 @@ class MemoryConfig:
         levels: of the radix page table for 4 KiB and 64 KiB pages; 2 MiB pages take one less.
         table_entries: of each page table, which fills 4 KiB: 512 of 8 bytes, as x86-64 has them,
             or fewer, further apart.
+        mapped: when the pages of an application's arrays are mapped: ``"ahead"``: before it begins,
+            in the order of the arrays; None (``"none"`` in a model): as the frames policy has it.
+        table: page table policy: where entries lie, and what a walk reads; None (``"none"`` in a
+            model): a radix tree.
     """
 
     page: Bytes = Bytes(4096)
@@ -158,6 +163,8 @@ class MemoryConfig:
     frames: PolicyConfig = policy_of(Slot.FRAMES, "first-touch")
     levels: int = choice_of(3, 4, 5, default=4)
     table_entries: int = later(choice_of(32, 64, 128, 256, 512, default=512))
+    mapped: str | None = later(choice_of("ahead", default=None))
+    table: PolicyConfig | None = later(maybe_policy_of(Slot.PAGE_TABLE))
 
     @property
     def walk_levels(self) -> int:
@@ -275,6 +282,8 @@ class GpuConfig:
         stage: the stages that are neither.
         fbt: the forward–backward table of virtual L2 caches.
         paging: memory shared with the host, whose pages come on demand; None: all are there.
+        speculation: loads fetch their lines at guessed frames while they wait for translations;
+            None: they do not.
         shootdown: what a shootdown takes; None: nothing but what has to be translated again.
         scalar, constant, read_only, instruction: side caches, for accesses of these kinds.
         watchdog: cycles without progress after which a run is stopped; those in which it only waits
@@ -305,6 +314,7 @@ class GpuConfig:
     fbt: FbtConfig | None = None
     paging: PagingConfig | None = None
     shootdown: ShootdownConfig | None = None
+    speculation: SpeculationConfig | None = later(None)
     scalar: SideCacheConfig | None = None
     constant: SideCacheConfig | None = None
     read_only: SideCacheConfig | None = None

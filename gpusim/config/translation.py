@@ -9,7 +9,7 @@ from gpusim.config.choices import CHOICES, choice_of
 from gpusim.config.field_facts import later
 from gpusim.core.interleaving import XOR
 from gpusim.core.policy import PolicyConfig
-from gpusim.core.registry import Slot, policy_of
+from gpusim.core.registry import Slot, maybe_policy_of, policy_of
 from gpusim.files.units import Bytes, Duration, cycles
 
 SLICES = "slices"
@@ -55,6 +55,8 @@ class TlbConfig:
         victims: entries of a victim buffer behind the array; None (``"none"``): there is none.
         fill: TLB fill policy: which translations that come back may go into the array.
         replacement: replacement policy: which entry of a set goes.
+        mshr_policy: TLB MSHR policy: which misses may be under way at once; None (``"none"``): as
+            many as there are MSHRs.
         ideal: every lookup hits, at the lookup latency.
     """
 
@@ -75,6 +77,7 @@ class TlbConfig:
     victims: int | None = None
     fill: PolicyConfig = policy_of(Slot.TLB_FILL, "always")
     replacement: PolicyConfig = later(policy_of(Slot.REPLACEMENT, "lru"))
+    mshr_policy: PolicyConfig | None = later(maybe_policy_of(Slot.TLB_MSHRS))
     ideal: bool = False
 
     def part(self, slices: int, whole: int) -> TlbConfig:

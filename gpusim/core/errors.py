@@ -107,10 +107,15 @@ def wrong_mapping(where: str, tag: int, given: object, right: object) -> WrongMa
     Args:
         where: the component, and the policy in it.
         tag: the page.
-        given: the answer.
+        given: the answer; None: it had none.
         right: what the page table says; None: the page is not mapped.
     """
     says = "it is not mapped" if right is None else str(right)
+    if given is None:
+        return WrongMappingError(
+            f"{where} answered page {tag:#x} with None; the page table says: {says}; what a stage "
+            "does not have it sends on to the stage below (send_on), down to the walkers"
+        )
     return WrongMappingError(
         f"{where} answered page {tag:#x} with {given}; the page table says: {says}"
     )

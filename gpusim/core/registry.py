@@ -28,9 +28,11 @@ class Slot(StrEnum):
     TLB_ARRAY = "TLB array"
     TLB_SET = "TLB set"
     TLB_FILL = "TLB fill policy"
+    TLB_MSHRS = "TLB MSHR policy"
     CACHE_BYPASS = "cache bypass policy"
     DRAM_QUEUE = "DRAM queue"
     FRAMES = "frame allocation"
+    PAGE_TABLE = "page table"
     WALK_ORDER = "walk order"
     STAGE = "translation stage"
     REPLACEMENT = "replacement"
@@ -39,6 +41,7 @@ class Slot(StrEnum):
     BLOCK_SHARES = "block shares of GPUs"
     PAGE_PLACEMENT = "page placement"
     REMOTE_PAGES = "remote pages"
+    FRAME_GUESS = "frame guess"
 
 
 @frozen
@@ -134,6 +137,11 @@ def find_policy(slot: Slot, name: str) -> type:
 def make_policy(slot: Slot, config: PolicyConfig, *args: Any) -> Any:
     """An instance of the policy that the model names for `slot`."""
     return find_policy(slot, config.policy)(*args, **config.options)
+
+
+def maybe_policy_of(slot: Slot) -> Any:
+    """An attribute of a schema class: the policy that fills a slot; by default None: none does."""
+    return field(default=None, metadata={SLOT: slot})
 
 
 def policy_of(slot: Slot, default: str | None = None) -> Any:

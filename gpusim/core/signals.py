@@ -10,7 +10,7 @@ a policy decides, processes take time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from mypy_extensions import mypyc_attr
@@ -20,6 +20,7 @@ from gpusim.core.mapping import Mapping
 
 if TYPE_CHECKING:  # programs, which know no engine, know policies by name
     from gpusim.core.engine import EventLoop, Probe
+    from gpusim.core.warp_program import Buffer
 
 T = TypeVar("T")
 
@@ -39,6 +40,12 @@ class SignalBoard:
         self.apps = apps
         self.find = find
         self.shared: dict[Hashable, object] = {}
+        self.looks: dict[str, Callable[[int, int], Mapping | None]] = {}
+        """By name of a TLB level: what a look into the TLB of an SM finds of a page."""
+        self.arrays: dict[int, tuple[Buffer, ...]] = {}
+        """By address space."""
+        self.mappings: Callable[[int], Iterator[Mapping]] = _no_mappings
+        """All pages of an address space that are mapped now."""
         self.probes: dict[str, list[tuple[Collection[int] | None, Probe[...]]]] = {}
 
     def offer(self, name: str, probe: Probe[...], sms: Collection[int] | None = None) -> None:
@@ -84,6 +91,60 @@ class Signals:
         """What the page table says of a tagged page now; None: it is not mapped."""
         return self._board.find(tag)
 
+    def arrays(self, asid: int) -> Sequence[Buffer]:
+        """The arrays of the application of an address space, as far as it names any."""
+        return self._board.arrays.get(asid, ())
+
+    def mappings(self, asid: int) -> Iterator[Mapping]:
+        """All pages of an address space that are mapped now, in the order of their numbers.
+
+        In `attach` these are the ones that are mapped ahead of the program: by frames that are
+        ``eager``, or with ``memory.mapped = "ahead"``.  Later ones are the signal ``page.map``.
+        """
+        return self._board.mappings(asid)
+
+    def run(self, tag: int, within: range) -> range:
+        """The pages around a page that continue it: neighbours in neighbouring frames, mapped now.
+
+        Args:
+            tag: the page.
+            within: tags that may be in the run.
+
+        Returns:
+            Tags side by side, `tag` among them; empty: it is not mapped.
+        """
+        find = self._board.find
+        mapping = find(tag)
+        if mapping is None:
+            return range(tag, tag)
+        first, end = tag, tag + 1
+        while first > within.start and _continues(find(first - 1), mapping):
+            first -= 1
+        while end < within.stop and _continues(find(end), mapping):
+            end += 1
+        return range(first, end)
+
+    def peek(self, level: str, sm: int, tag: int) -> Mapping | None:
+        """What the TLB of a level that serves an SM has of a page now; a look is no use of it.
+
+        It takes no time: a stage that looks into the TLBs of others waits as long as that takes.
+
+        Args:
+            level: its name, ``"first"`` or ``"last"``.
+            sm: index of the SM.
+            tag: the page.
+
+        Raises:
+            UserError: there is no such level, or its array has no method ``peek``.
+        """
+        looks = self._board.looks
+        if level not in looks:
+            raise UserError(
+                f"this machine has no TLB level {level!r}{nearest(level, looks)}; "
+                f"allowed: {', '.join(looks)}"
+            )
+        return looks[level](sm, tag)
+
     def names(self) -> tuple[str, ...]:
         """All signals of this machine."""
         return tuple(sorted(self._board.probes))
@@ -122,6 +183,21 @@ class Signals:
         if key not in shared:
             shared[key] = make()
         return cast("T", shared[key])
+
+
+def _continues(other: Mapping | None, mapping: Mapping) -> bool:
+    """Whether two pages differ from their frames by the same number, and have one permission."""
+    return (
+        other is not None
+        and other.delta == mapping.delta
+        and other.writable == mapping.writable
+        and other.asid == mapping.asid
+    )
+
+
+def _no_mappings(_asid: int) -> Iterator[Mapping]:
+    """A board without a page table."""
+    return iter(())
 
 
 def _nothing(*_: Any) -> None:

@@ -8,8 +8,8 @@ model lists the stages, from the SM outward (``stages = ["L1", "L2", "walk"]``).
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from typing import Any, Final, Protocol
 
 import attr
 from attrs import frozen
@@ -22,10 +22,12 @@ from gpusim.core.errors import wrong_mapping
 from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import Mapping, became_part
 from gpusim.core.registry import Slot, open_slot
-from gpusim.core.request import Purpose, Requester, Translation
+from gpusim.core.request import Kind, MemoryRequest, Purpose, Requester, Translation
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage
-from gpusim.core.unboxed import pair
+from gpusim.core.unboxed import IntList, pair
+
+_READ: Final = int(Kind.WALK)
 
 
 class Pages(Protocol):
@@ -67,6 +69,21 @@ class Pages(Protocol):
 
 
 @frozen(eq=False)
+class StageMemory:
+    """The memory behind a stage, in which it may keep what does not fit beside a TLB.
+
+    Attributes:
+        way: where a read goes, to an L2 bank or a DRAM channel, as those of page walks do.
+        reserve: takes so many bytes for good, in whole pages of 4 KiB; returns the first address.
+        depth: of its reads, as level of the page table: one more than the deepest.
+    """
+
+    way: Callable[[MemoryRequest], Sink]
+    reserve: Callable[[int], int]
+    depth: int
+
+
+@frozen(eq=False)
 class StageSite:
     """Where a stage stands in a machine; a stage of a user's own is made with it.
 
@@ -83,6 +100,8 @@ class StageSite:
         pages: the pages of all address spaces.
         queue: translations that fit into `requests`.
         trip: cycles of the way to it.
+        near: states of a translation at the stages below, up to the next TLB level.
+        memory: where it may read and write; None: in no machine.
     """
 
     env: EventLoop
@@ -97,6 +116,8 @@ class StageSite:
     pages: Pages
     queue: int
     trip: int
+    near: Sequence[int] = ()
+    memory: StageMemory | None = None
 
 
 class WarmStage(Protocol):
@@ -187,6 +208,37 @@ class Prefetches(Component):
         return (self._counters[app],)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
+class StageRead(MemoryRequest):
+    """A read or write of what a stage keeps in memory, on behalf of a translation.
+
+    Attributes:
+        translation: the one.
+        waits: whether it waits for it.
+    """
+
+    __slots__ = ("translation", "waits")
+
+    def __init__(
+        self, translation: Translation, address: int, depth: int, trail: IntList, waits: bool
+    ) -> None:
+        super().__init__(
+            _READ,
+            translation.app,
+            translation.asid,
+            translation.sm,
+            translation.tag,
+            address,
+            -1,
+            1,
+            depth,
+            None,
+            trail,
+        )
+        self.translation = translation
+        self.waits = waits
+
+
 @attr.s(auto_attribs=True)
 class StageCounters:
     """What one stage of a user's own did for one application."""
@@ -196,6 +248,7 @@ class StageCounters:
     returned: int = count("of these, answered by the stage below")
     sent: int = count("translations sent on to the stage below")
     prefetches: int = count("pages that this stage asked for by itself")
+    reads: int = count("reads and writes of what it keeps in memory", later=True)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -206,6 +259,9 @@ class StageProcess(Stage):
     `send_on`, or returns False to be asked again when the next stage has room; and in `answered`
     what becomes of the answers of the stage below.  Options are keyword-only parameters of
     ``__init__(self, site, *, ...)``.
+
+    One that keeps its tables in memory takes room for them with `reserve`, and asks `read` for what
+    it needs of them, which comes to `came`.
 
     Attributes:
         env, pages: the environment, and all pages.
@@ -230,10 +286,17 @@ class StageProcess(Stage):
         self.pages = site.pages
         self.answers: Port[Translation] = Port(site.env, f"{site.name}.answers")
         self.counters = [StageCounters() for _ in range(site.apps)]
+        self.reads: Port[StageRead] = Port(site.env, f"{site.name}.reads")
+        self._unsent: list[tuple[StageRead, Sink]] = []
+        """Reads for which there is no room yet; those behind the first wait for it."""
+        self._read: list[StageRead] = []
+        """Those that have come and are not dealt with."""
         self._under_way = 0
+        self._reading = 0
         self.process = site.env.start(self._run())
         self.requests.connect(self.process)
         self.answers.connect(self.process)
+        self.reads.connect(self.process)
 
     # -- what a subclass says --------------------------------------------------------------------
 
@@ -253,6 +316,14 @@ class StageProcess(Stage):
         if translation.path:
             self.pass_back(translation)
 
+    def came(self, translation: Translation, address: int) -> bool:
+        """What `read` asked for is there: answer the translation, or send it on, or read further.
+
+        Returns:
+            False: it has to wait for room in the next stage; it is called again then.
+        """
+        raise NotImplementedError(f"{type(self).__qualname__} reads memory and has no method came")
+
     def shoot_down(self, tag: int | None) -> None:
         """Forget a page (None: all); a stage that keeps translations overrides this."""
 
@@ -267,11 +338,12 @@ class StageProcess(Stage):
         """Answer a translation here, `delay` cycles from now.
 
         Raises:
-            WrongMappingError: that is not what the page table says of its page.
+            WrongMappingError: that is not what the page table says of its page, or it is None: a
+                stage sends on what it does not have.
         """
         tag = translation.tag
         right = self.pages.find(tag)
-        if mapping is not None and right is not mapping and not became_part(mapping, right, tag):
+        if mapping is None or (right is not mapping and not became_part(mapping, right, tag)):
             raise wrong_mapping(f"{self.name} ({type(self).__qualname__})", tag, mapping, right)
         self.counters[translation.app].answered += 1
         translation.mapping = mapping
@@ -305,12 +377,70 @@ class StageProcess(Stage):
         self._send(wanted, delay)
         return True
 
+    def reserve(self, size: int) -> int:
+        """Take `size` bytes of memory for good, for tables; returns their first address.
+
+        Raises:
+            UserError: there is no room beside page tables and data.
+        """
+        assert self.site.memory is not None, "no machine is around it"
+        return self.site.memory.reserve(size)
+
+    def read(self, translation: Translation, address: int) -> None:
+        """Read 32 bytes of memory for a translation that waits for them; they come to `came`.
+
+        They take the way of page-table reads: through the L2 cache, or to DRAM (``walk.memory``).
+        """
+        self._ask_memory(translation, address, waits=True)
+
+    def write(self, translation: Translation, address: int) -> None:
+        """Change 32 bytes of memory, for which nothing waits.
+
+        It is moved, and counted, as a read is [our choice: a table's line is changed in the cache].
+        """
+        self._ask_memory(translation, address, waits=False)
+
     def pass_back(self, translation: Translation, delay: int = 0) -> None:
         """Hand an answer of the stage below to the stage above, which asked for it."""
         self.counters[translation.app].returned += 1
         translation.answer(delay)
 
     # -- the process -----------------------------------------------------------------------------
+
+    def _ask_memory(self, translation: Translation, address: int, *, waits: bool) -> None:
+        memory = self.site.memory
+        assert memory is not None, "no machine is around it"
+        self.counters[translation.app].reads += 1
+        self._reading += 1
+        trail = pair(self.site.state, self.env.now)
+        read = StageRead(translation, address, memory.depth, trail, waits)
+        read.path.append(self.reads)
+        self._unsent.append((read, memory.way(read)))
+        if len(self._unsent) == 1:
+            self._send_reads()
+
+    def _send_reads(self) -> None:
+        """Send reads as long as there is room for the next one."""
+        while self._unsent:
+            read, way = self._unsent[0]
+            if way.full:
+                way.when_free(self.process.wake)
+                return
+            way.send(read)
+            del self._unsent[0]
+
+    def _take_reads(self) -> bool:
+        """Deal with what has been read; True: one has to wait for room below."""
+        while (read := self.reads.take()) is not None:
+            self._reading -= 1
+            if read.waits:
+                self._read.append(read)
+        while self._read:
+            read = self._read[0]
+            if not self.came(read.translation, read.address):
+                return True
+            del self._read[0]
+        return False
 
     def _send(self, translation: Translation, delay: int) -> None:
         translation.trail.append(self.site.below_state)
@@ -327,7 +457,9 @@ class StageProcess(Stage):
                 answer.trail.append(self.site.state)
                 answer.trail.append(self.env.now)
                 self.answered(answer)
-            blocked = False
+            if self._unsent:
+                self._send_reads()
+            blocked = self._take_reads()
             while not blocked and (translation := requests.head()) is not None:
                 if translation.trail[-2] != self.site.state:
                     translation.trail.append(self.site.state)
@@ -339,6 +471,7 @@ class StageProcess(Stage):
             if blocked:
                 self._wait()
             upcoming = min(answers.next_cycle(), NEVER if blocked else requests.next_cycle())
+            upcoming = min(upcoming, self.reads.next_cycle())
             yield None if upcoming == NEVER else max(upcoming - self.env.now, 0)
 
     def _wait(self) -> None:
@@ -351,9 +484,11 @@ class StageProcess(Stage):
     # -- reports ---------------------------------------------------------------------------------
 
     def in_flight(self) -> int:
-        return self._under_way + len(self.requests)
+        return self._under_way + len(self.requests) + self._reading + len(self._read)
 
     def waiting(self) -> Iterator[str]:
+        if self._reading:
+            yield f"{self.name}: {self._reading} reads, {len(self._unsent)} wait for memory"
         if self.requests:
             yield f"{self.name}: {len(self.requests)} translations queue"
         if self._under_way:

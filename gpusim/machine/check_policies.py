@@ -19,8 +19,9 @@ from gpusim.files.structure import Problem, attributes_of
 from gpusim.files.toml_document import Key
 from gpusim.hardware.dram import ChannelUse, build_dram
 from gpusim.hardware.tlb import FillPolicy, TlbArray, make_array, takes_sets
+from gpusim.hardware.walk import TableLayout
 from gpusim.machine.declared import signature
-from gpusim.machine.mock_site import SOME_FRAMES, SOME_PAGE, trial_site
+from gpusim.machine.mock_site import SOME_FRAMES, SOME_PAGE, trial_site, trial_table_site
 from gpusim.machine.slots import cannot_be_made, lacks, positional_options, wrong_calls
 
 _OPTION_TYPES: Mapping[str, tuple[type, ...]] = {
@@ -52,10 +53,13 @@ def check_policies(config: GpuConfig) -> Iterator[Problem]:
     yield from _check_made(own, ("sharing",), Slot.SM_SHARING, config.sharing, config.clock)
     frames = config.memory.frames, SOME_FRAMES, 0
     yield from _check_made(own, ("memory", "frames"), Slot.FRAMES, *frames)
+    if config.memory.table is not None:
+        yield from _check_layout(own, config.memory.table, config)
     for name, tlb in config.tlb.items():
         users = config.tlb_users(tlb, apps=1)
         problems = [
             *_check_made(own, ("tlb", name, "fill"), Slot.TLB_FILL, tlb.fill, *users),
+            *_check_mshrs(own, ("tlb", name), tlb),
             *_check_tlb(own, ("tlb", name), tlb, config.sms_of(tlb.scope)),
         ]
         yield from problems or _check_follows(("tlb", name), tlb)
@@ -82,7 +86,7 @@ def check_policies(config: GpuConfig) -> Iterator[Problem]:
 def policies_of(config: GpuConfig) -> Iterator[tuple[Key, Slot, PolicyConfig]]:
     """Every filled slot of a machine."""
     for key, attribute, value in attributes_of(config):
-        if SLOT in attribute.metadata:
+        if SLOT in attribute.metadata and value is not None:
             yield key, attribute.metadata[SLOT], value
 
 
@@ -177,6 +181,39 @@ def _check_tlb(own: Collection[str], key: Key, tlb: TlbConfig, sms: int) -> Iter
     yield from problems
     if not problems:
         yield from _refusals(own, (*key, "array"), array, partial(make_array, tlb))
+
+
+def _check_mshrs(own: Collection[str], key: Key, tlb: TlbConfig) -> Iterator[Problem]:
+    """What decides on misses, and cannot be made, or is never asked."""
+    if tlb.mshr_policy is None:
+        return
+    if tlb.ideal:
+        yield Problem((*key, "mshr_policy"), "of no effect: an ideal level has no misses")
+    if not tlb.merging:
+        yield Problem((*key, "merging"), "must be true with an MSHR policy, which counts by page")
+    policy, key = tlb.mshr_policy, (*key, "mshr_policy")
+    yield from _check_made(own, key, Slot.TLB_MSHRS, policy, tlb.mshrs, 1)
+
+
+def _check_layout(
+    own: Collection[str], layout: PolicyConfig, config: GpuConfig
+) -> Iterator[Problem]:
+    """A layout of page tables that cannot be made, or of which a walk cache could keep nothing."""
+    site = trial_table_site(config.memory)
+    yield from _check_made(own, ("memory", "table"), Slot.PAGE_TABLE, layout, site)
+    made: type[TableLayout] = find_policy(Slot.PAGE_TABLE, layout.policy)
+    if config.walk.cost == "fixed":
+        yield Problem(
+            ("memory", "table"),
+            'of no effect with walk.cost = "fixed"; allowed: "memory" and "per-level"',
+        )
+    cache = config.walk.cache
+    if cache is not None and cache.kind != "lines" and not made.tree:
+        yield Problem(
+            ("walk", "cache", "kind"),
+            f"of no effect: the page table {layout.policy!r} has no upper levels; allowed: "
+            '"lines", or no walk.cache',
+        )
 
 
 def _check_follows(key: Key, tlb: TlbConfig) -> Iterator[Problem]:

@@ -21,6 +21,7 @@ from gpusim.hardware.dram.pressure import walk_counters, warp_counters
 from gpusim.hardware.fbt import make_table
 from gpusim.hardware.paging import AccessCounters, Eviction, FaultBuffer
 from gpusim.hardware.sm.block_placement import BlockPlacement
+from gpusim.hardware.sm.frame_guess import FrameGuess
 from gpusim.hardware.sm.schedulers import WarpScheduler
 from gpusim.hardware.tlb import FillPolicy, make_array
 from gpusim.hardware.walk import WalkOrder, walk_cache_storage
@@ -99,6 +100,11 @@ def _sm_parts(config: GpuConfig, sizes: Dimensions) -> Iterator[Part]:
     warps: WarpScheduler = make_policy(Slot.WARP_SCHEDULER, config.sm.scheduler)
     parts_of_one = warps.storage(sizes, config.sm.max_warps, config.l1.size // config.l1.line)
     yield from _parts("sm.scheduler", config.sm.count, parts_of_one)
+    if config.speculation is not None:
+        guess: FrameGuess = make_policy(Slot.FRAME_GUESS, config.speculation.guess)
+        yield from _parts("speculation.guess", config.sm.count, guess.storage(sizes))
+        lines = Storage("lines", config.speculation.entries, {"line": 8 * config.l1.line})
+        yield from _parts("speculation", config.sm.count, (lines,))
 
 
 def _tlb_parts(config: GpuConfig, sizes: Dimensions) -> Iterator[Part]:

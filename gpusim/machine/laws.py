@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from gpusim.core.law import Law
-from gpusim.core.stage import Prefetches, Stage
+from gpusim.core.stage import Prefetches, Stage, StageProcess
 from gpusim.core.warp_program import SECTOR_BYTES
 from gpusim.hardware.paging import HEADER_BYTES
 from gpusim.machine.machine import Machine
@@ -114,12 +114,14 @@ def _data(machine: Machine) -> Iterator[Law]:
     remapped = ("l1", *_side_caches(machine)) if fbt is not None and fbt.remapping else ()
     again = "".join(f" + {name}.sent_again" for name in remapped)
     beside = "".join(f" + {name}.misses - {name}.merged" for name in _side_caches(machine))
+    guessed = " + speculation.guesses - speculation.used" if machine.speculations else ""
     yield Law(
         "l2.lookups - l2.translation_lookups",
-        f"l1.misses - l1.merged + l1.coherent_loads + l1.stores{again}{beside}",
+        f"l1.misses - l1.merged + l1.coherent_loads + l1.stores{again}{beside}{guessed}",
         "data lookups of the L2 cache",
         "L1 misses that were not merged + coherent loads + stores and atomics + loads sent again"
-        + (", and misses of side caches" if beside else ""),
+        + (", and misses of side caches" if beside else "")
+        + (", and speculative fetches that no load took" if guessed else ""),
     )
     if machine.fbts:
         claimed = machine.config.l2.sectored
@@ -138,13 +140,13 @@ def _side_caches(machine: Machine, but: str = "") -> list[str]:
 
 
 def _page_table_reads(machine: Machine) -> Iterator[Law]:
-    """Page-table reads of the L2 cache equal those of all levels of the page table."""
+    """Page-table reads of the L2 cache equal those of all levels, and of stages' tables."""
     paths = [level.path for level in machine.page_table_levels]
     if not paths:
         yield Law("l2.translation_lookups", "0 * l2.lookups", other="0: no walk reads the L2 cache")
         return
     yield Law(
-        _walk_reads(machine),
+        " + ".join(_table_reads(machine)) or "0 * l2.lookups",
         f"l2.translation_lookups{_past_the_cache(machine)}",
         "page-table reads",
         "their L2 lookups + those that went past",
@@ -158,10 +160,14 @@ def _page_table_reads(machine: Machine) -> Iterator[Law]:
         )
 
 
-def _walk_reads(machine: Machine) -> str:
-    """Reads of all walks, as a sum."""
-    paths = _paths(machine, machine.systems[0].walkers)
-    return " + ".join(f"{path}.level_accesses" for path in paths)
+def _table_reads(machine: Machine) -> list[str]:
+    """Reads of all walks, and of what stages keep in memory, as terms of a sum."""
+    stages = [stages[0] for stages in machine.stages]
+    reads = [f"{stage.path}.reads" for stage in stages if isinstance(stage, StageProcess)]
+    if machine.config.walk.cost == "memory":
+        paths = _paths(machine, machine.systems[0].walkers)
+        reads += [f"{path}.level_accesses" for path in paths]
+    return reads
 
 
 def _paths(machine: Machine, stage: Stage) -> list[str]:
@@ -171,7 +177,7 @@ def _paths(machine: Machine, stage: Stage) -> list[str]:
 
 
 def _past_the_cache(machine: Machine) -> str:
-    """Page-table reads that go to DRAM at once, as a term of a sum."""
-    if machine.config.walk.reads("dram"):
-        return f" + {_walk_reads(machine)}"
+    """Page-table reads that go to DRAM at once, as terms of a sum."""
+    if machine.config.walk.memory == "dram":
+        return "".join(f" + {one}" for one in _table_reads(machine))
     return "".join(f" + {level.path}.l2_bypassed" for level in machine.page_table_levels)

@@ -7,6 +7,7 @@ from itertools import chain
 from typing import Any
 
 from gpusim.config.schema import GpuConfig
+from gpusim.config.speculation import SpeculationConfig
 from gpusim.core.component import Component, metrics_of
 from gpusim.core.counters import CounterRow
 from gpusim.core.engine import Environment, Probe, Sink, Watchdog
@@ -15,9 +16,10 @@ from gpusim.core.registry import Slot, make_policy
 from gpusim.core.signals import SignalBoard
 from gpusim.core.stage import Prefetches
 from gpusim.core.states import FAMILIES, TLB_PREFIX, families, state_names
+from gpusim.core.structures import bits_for
 from gpusim.core.warp_program import Application
 from gpusim.hardware.cache import L1_PATH, CacheSite, L1Cache
-from gpusim.hardware.cache.page_table_reads import PageTableLevel, make_levels
+from gpusim.hardware.cache.page_table_reads import PageTableLevel, StageTables, make_levels
 from gpusim.hardware.sm.block_scheduler import ApplicationSite, BlockScheduler
 from gpusim.hardware.sm.ledger import Ledger
 from gpusim.hardware.sm.load_store_unit import LoadStoreUnit
@@ -25,8 +27,10 @@ from gpusim.hardware.sm.lsu_interfaces import LsuSite
 from gpusim.hardware.sm.occupancy import Occupancy
 from gpusim.hardware.sm.sharing import SmSharing
 from gpusim.hardware.sm.sm import Sm
+from gpusim.hardware.sm.speculation import SpeculationSite, SpeculativeFetches
 from gpusim.hardware.sm.time_slicer import TimeSlicer
 from gpusim.hardware.sm.untimed.scheduler import Pace, SkippingScheduler
+from gpusim.hardware.tlb import TlbLevel
 from gpusim.machine.auxiliary_caches import build_sides
 from gpusim.machine.domains import divide
 from gpusim.machine.memory_system import MemorySystem, nothing_beyond
@@ -47,6 +51,7 @@ class Machine:
         env: simulated time.
         sms, l1s: SMs and their L1 caches.
         sides: the side caches, if the model has some.
+        speculations: speculative fetches of each SM, if the model has some.
         tlbs: the TLBs of each level, from the SM outward.
         stages: all stages of translation but the walkers, level by level.
         prefetches: whether a stage of them may prefetch, so that prefetches are counted.
@@ -144,6 +149,8 @@ class Machine:
         levels = make_levels(apps, self.page_table.levels)
         depths = range(1, self.page_table.levels + 1) if self.config.walk.reads("l2") else ()
         self.page_table_levels = [PageTableLevel(depth, levels) for depth in depths]
+        if self.config.stage:
+            self.page_table_levels.append(StageTables(levels))
         paging = self.paging
         beyond = nothing_beyond if paging is None else paging.beyond
         self.systems = [
@@ -183,7 +190,11 @@ class Machine:
 
     def _attach(self) -> None:
         """Hand every policy the signals of the machine, which it may listen to."""
-        board = SignalBoard(self.env, len(self.tenants), self.page_table.find)
+        table = self.page_table
+        board = SignalBoard(self.env, len(self.tenants), table.find)
+        board.arrays, board.mappings = table.arrays, table.mappings
+        board.offer("page.map", table.on_map)
+        board.offer("page.unmap", table.on_unmap)
         everywhere = range(self.config.sms)
         self._stages.offer(board)
         for system in self.systems:
@@ -194,12 +205,16 @@ class Machine:
         self._stages.attach(board)
         for frames in self.frames:
             frames.attach(board.at(everywhere))
+        if self.page_table.layout is not None:
+            self.page_table.layout.attach(board.at(everywhere))
         for system in self.systems:
             system.attach(board)
         for sm, l1 in zip(self.sms, self.l1s, strict=True):
             l1.attach(board.at([sm.index]))
             for port in sm.issue_ports:
                 port.scheduler.attach(board.at([sm.index]))
+        for unit in self.speculations:
+            unit.policy.attach(board.at([unit.instance]))
         for side in self.sides:
             side.attach(board)
         if self.paging is not None:
@@ -212,6 +227,7 @@ class Machine:
         env, config, apps = self.env, self.config, len(self.tenants)
         first = next(iter(config.tlb))
         self.sms: list[Sm] = []
+        self.speculations: list[SpeculativeFetches] = []
         self.l1s: list[L1Cache] = []
         for index, system in self.system_of.items():
             own = index - system.domain.sms.start
@@ -231,12 +247,34 @@ class Machine:
             if self.node is not None:
                 out = self.node.watched(out, system.domain.index)
             tlb, replies = self._stages.of(first, index), system.replies.links[own]
+            if config.speculation is not None:
+                out = self._speculate(config.speculation, tlb, l1, out)
             sm.lsu = LoadStoreUnit(LsuSite(env, config, tlb, l1, out, replies), sm)
+            if config.speculation is not None:
+                self.speculations[-1].translations = sm.lsu.point.translated
             l1.connect(sm.lsu.send_again)
             self.sms.append(sm)
             self.l1s.append(l1)
         if self.node is not None:
             self.node.connect(self._stages.holders_of, self.sms)
+
+    def _speculate(self, config: SpeculationConfig, tlb: TlbLevel, l1: L1Cache, out: Sink) -> Sink:
+        """Let the loads of an SM fetch at guessed frames; returns its way out."""
+        memories, line = self.page_table.memories, bits_for(self.config.l1.line)
+        site = SpeculationSite(
+            self.env,
+            l1.instance,
+            len(self.tenants),
+            config.entries,
+            tlb.latency,
+            line,
+            bits_for(self.config.memory.page) - line,
+            lambda asid, pfn: memories[asid].has_frame(pfn),
+        )
+        unit = SpeculativeFetches(site, make_policy(Slot.FRAME_GUESS, config.guess), l1, out)
+        tlb.on_request_miss.listen(unit.missed)
+        self.speculations.append(unit)
+        return unit.way
 
     def _l1(self, index: int) -> L1Cache:
         config, apps, fbt = self.config, len(self.tenants), self.system_of[index].fbt
@@ -397,6 +435,7 @@ class Machine:
             yield from self.paging.stages
             yield from self.paging.components
         yield from self.l1s
+        yield from self.speculations
         for side in self.sides:
             yield from side.components
         for system in self.systems:
@@ -432,6 +471,8 @@ class Machine:
         if self.node is not None:
             yield from self.node.policies()
         yield from (("memory.frames", frames) for frames in self.frames)
+        if self.page_table.layout is not None:
+            yield "memory.table", self.page_table.layout
 
     def in_flight(self) -> int:
         """Warps, requests and translations that are not finished."""

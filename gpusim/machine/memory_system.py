@@ -73,6 +73,7 @@ class MemorySystem:
         fbt: forward–backward table, if the L2 cache is virtual.
         banks, channels, walkers: the rest.
         bypass: what may let page-table reads past the L2 cache, if they go there.
+        way: where reads of page tables go, and of what stages keep in memory.
         hashing: how lines are dealt out to the banks; None: in turn.
         own_walks: where page-table reads go whose entries lie in this memory.
         remote_walks: where others go; None: there are none.
@@ -127,6 +128,7 @@ class MemorySystem:
             way = self._walks_anywhere
         name = f"walkers{self._suffix}"
         site = WalkersSite(env, config.walk, config.clock, table, apps, name, domain.index)
+        self.way = way
         self.walkers = Walkers(site, way)
         self.translations: Stage = self.walkers
 

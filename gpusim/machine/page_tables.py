@@ -19,6 +19,8 @@ from gpusim.hardware.walk import (
     NodeTable,
     PageTable,
     SharedTable,
+    TableLayout,
+    TableSite,
 )
 from gpusim.machine.domains import Domain, Part
 
@@ -60,7 +62,8 @@ def build_page_tables(
         memories.update(_memories(config, domain, seed))
     in_order = [memories[asid] for asid in range(apps)]
     memory = config.memory
-    table = PageTable(memory.page, memory.levels, in_order, memory.table_entries)
+    layout = _layout(config, in_order)
+    table = PageTable(memory.page, memory.levels, in_order, memory.table_entries, layout)
     return PageTables(table, [table for _ in domains], _allocators(in_order))
 
 
@@ -97,7 +100,31 @@ def _memory(config: GpuConfig, part: Part, seed: int) -> Memory:
     page = config.memory.page
     usable = part.size - part.size // min(_TABLE_SHARE, config.memory.table_entries // _ROOM)
     frames: FrameAllocator = make_policy(Slot.FRAMES, config.memory.frames, usable // page, seed)
-    return Memory(page, part.size, frames, part.base)
+    ahead = config.memory.mapped == "ahead"
+    return Memory(page, part.size, frames, part.base, ahead=ahead)
+
+
+def _layout(config: GpuConfig, memories: Sequence[Memory]) -> TableLayout | None:
+    """Where entries of page tables lie; None: in radix trees.
+
+    Args:
+        config: the machine.
+        memories: by address space.
+    """
+    memory = config.memory
+    if memory.table is None:
+        return None
+    distinct = list(dict.fromkeys(memories))
+    site = TableSite(
+        memory.page.bit_length() - 1,
+        memory.levels,
+        memory.table_entries,
+        max(one.allocator.frames for one in distinct),
+        lambda asid: distinct.index(memories[asid]),
+        lambda asid, size: memories[asid].reserve(size),
+    )
+    layout: TableLayout = make_policy(Slot.PAGE_TABLE, memory.table, site)
+    return layout
 
 
 def _allocators(memories: Sequence[Memory]) -> list[FrameAllocator]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from collections.abc import Mapping as Dict
 from functools import partial
 from itertools import groupby
 
@@ -12,10 +13,10 @@ from gpusim.config.schema import WALK_STAGE, GpuConfig, StageConfig
 from gpusim.config.translation import FBT_LEVEL, SLICES, TlbConfig
 from gpusim.core.engine import Environment, Sink
 from gpusim.core.errors import UserError
-from gpusim.core.mapping import ASID_SHIFT
+from gpusim.core.mapping import ASID_SHIFT, Mapping
 from gpusim.core.registry import Slot, make_policy
 from gpusim.core.signals import SignalBoard
-from gpusim.core.stage import Stage, StageSite
+from gpusim.core.stage import Stage, StageMemory, StageSite
 from gpusim.core.states import State
 from gpusim.files.units import cycles
 from gpusim.hardware.fbt import Fbt
@@ -25,6 +26,7 @@ from gpusim.hardware.tlb import (
     FillPolicy,
     ForwardTableArray,
     IdealArray,
+    MshrPolicy,
     TlbArray,
     TlbLevel,
     forward_table_level,
@@ -52,10 +54,10 @@ class TranslationStages:
         self,
         env: Environment,
         config: GpuConfig,
-        system_of: Mapping[int, MemorySystem],
+        system_of: Dict[int, MemorySystem],
         pages: Pages,
         apps: int,
-        fbts: Mapping[int, Fbt],
+        fbts: Dict[int, Fbt],
     ) -> None:
         self._env = env
         self._config = config
@@ -68,6 +70,7 @@ class TranslationStages:
         if config.fbt is not None and config.fbt.second_level:
             self._configs[FBT_LEVEL] = forward_table_level(config.fbt, config.tlb)
             names.append(FBT_LEVEL)
+        self._names = names
         self._states = stage_states(config)
         self._stages: dict[str, list[Stage]] = {}
         for name, below in reversed([*zip(names, [*names[1:], WALK_STAGE], strict=True)]):
@@ -102,7 +105,8 @@ class TranslationStages:
         """A TLB of a side cache, which asks what the first TLB of its SMs asks."""
         below = list(self._stages)[1] if len(self._stages) > 1 else WALK_STAGE
         site = self._site(name, instance, sms, config, below)
-        tlb = TlbLevel(site, config, self._config.clock, self._array(name, config))
+        array, mshrs = self._array(name, config), self._mshr_policy(config)
+        tlb = TlbLevel(site, config, self._config.clock, array, None, mshrs)
         self._pages.holders.append(tlb)
         self.holders_of[self._system_of[sms[0]].domain.index].append(tlb)
         return tlb
@@ -117,6 +121,8 @@ class TranslationStages:
             roles += ["last"] if name == names[-1] else []
             for tlb, sms in zip(tlbs, groups, strict=True):
                 for role in roles:
+                    board.looks[role] = partial(self._peek, name)
+                    board.offer(f"tlb.{role}.evict", tlb.on_evict, sms)
                     board.offer(f"tlb.{role}.lookup", tlb.on_lookup, sms)
                     board.offer(f"tlb.{role}.miss", tlb.on_miss, sms)
                     board.offer(f"tlb.{role}.fill", tlb.on_fill, sms)
@@ -150,6 +156,7 @@ class TranslationStages:
                 self._config.clock,
                 self._array(name, tlb),
                 self._fill_policy(tlb),
+                self._mshr_policy(tlb),
             )
 
     def _own(self, name: str, index: int, sms: Sequence[int], below: str) -> Stage:
@@ -176,7 +183,35 @@ class TranslationStages:
             self._pages,
             table.queue,
             table.trip.cycles(self._config.clock),
+            self._near(below),
+            self._memory(sms) if name in self._config.stage else None,
         )
+
+    def _memory(self, sms: Sequence[int]) -> StageMemory:
+        """Where a stage that serves these SMs may keep tables."""
+        systems = list(dict.fromkeys(self._system_of[sm] for sm in sms))
+        table = systems[0].walkers.table
+
+        def reserve(size: int) -> int:
+            if len(systems) > 1:
+                raise UserError(
+                    "a stage that keeps tables in memory must serve the SMs of one instance; "
+                    'allowed: scope = "instance" or narrower'
+                )
+            return table.memories[systems[0].domain.apps[0]].reserve(size)
+
+        return StageMemory(systems[0].way, reserve, table.levels + 1)
+
+    def _near(self, below: str) -> Sequence[int]:
+        """States at the stages from `below` to the next TLB level; empty: `below` is one."""
+        if below not in self._config.stage:
+            return ()
+        near = []
+        for name in self._names[self._names.index(below) :]:
+            near.append(self._states[name])
+            if name in self._configs:
+                break
+        return near
 
     def _array(self, name: str, config: TlbConfig) -> TlbArray:
         if name == FBT_LEVEL:
@@ -186,6 +221,18 @@ class TranslationStages:
 
     def _fill_policy(self, config: TlbConfig) -> FillPolicy | None:
         return tlb_fill_policy(config, self._config, self._apps)
+
+    def _mshr_policy(self, config: TlbConfig) -> MshrPolicy | None:
+        """None: as many misses may be under way as there are MSHRs."""
+        if config.mshr_policy is None:
+            return None
+        policy: MshrPolicy = make_policy(
+            Slot.TLB_MSHRS, config.mshr_policy, config.mshrs, self._apps
+        )
+        return policy
+
+    def _peek(self, level: str, sm: int, tag: int) -> Mapping | None:
+        return self.of(level, sm).peek(tag)
 
     def _group(self, scope: str, sm: int) -> int:
         """Which of the stages of `scope` serves an SM."""

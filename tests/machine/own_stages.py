@@ -90,6 +90,22 @@ class Swaps(PassOn):
         self.pass_back(translation)
 
 
+class Nothing(StageProcess):
+    """Answers None, as if that meant that the next stage has to be asked."""
+
+    def asked(self, translation: Translation) -> bool:
+        self.reply(translation, None)
+        return True
+
+
+class Forgets(PassOn):
+    """Passes None on in the place of each answer."""
+
+    def answered(self, translation: Translation) -> None:
+        translation.mapping = None
+        self.pass_back(translation)
+
+
 class Loses(StageProcess):
     """Takes translations, and neither answers them nor sends them on."""
 

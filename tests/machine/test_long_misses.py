@@ -7,8 +7,10 @@ second one (10) waits for a walk of 500 cycles.
 from __future__ import annotations
 
 import attrs
+import pytest
 
 from tests.machine.bench import SMALL, Run, change
+from tests.machine.own_stages import EACH_WAY, with_stage
 
 BASE = 1 << 32
 PAGE = 4096
@@ -66,3 +68,34 @@ def test_sms_that_wait_for_the_same_walk_are_counted_apart() -> None:
 def test_without_a_second_tlb_all_misses_are_long() -> None:
     run = Run(attrs.evolve(SMALL, tlb={"L1": SMALL.tlb["L1"]}), [("load", BASE), ("wait",)])
     assert long_misses(run) == (1, 1 + 500, 1, 1)
+
+
+STAGES = [
+    ("L1", "own", "L2", "walk"),
+    ("L1", "L2", "own", "walk"),
+]
+
+
+@pytest.mark.parametrize("stages", STAGES)
+def test_they_do_not_depend_on_a_stage_between(stages: tuple[str, ...]) -> None:
+    config = with_stage(SMALL, "PassOn", *stages)
+    run = Run(config, [("load", BASE), ("load", BASE + 128), ("wait",)])
+    assert long_misses(run) == (1, WALKED + 2 * EACH_WAY, 1, 1)
+    warm = [
+        step
+        for page in range(17)
+        for step in (("load", BASE + PAGE * page + 128 * (page % 32)), ("wait",))
+    ]
+    run = Run(config, [*warm, ("load", BASE), ("wait",)])  # the second TLB has it
+    assert run.count("tlb/L1", "misses") == 18
+    assert run.count("tlb/L1", "long_misses") == 17
+
+
+def test_what_a_stage_of_ones_own_answers_is_no_long_miss() -> None:
+    config = with_stage(
+        attrs.evolve(SMALL, tlb={"L1": SMALL.tlb["L1"]}), "NextPage", "L1", "own", "walk"
+    )
+    script = [("load", BASE), ("wait",), ("load", BASE + PAGE + 128), ("wait",)]
+    run = Run(config, script)
+    assert run.count("stage/own", "answered") == 0, "no array has that page"
+    assert long_misses(run)[0] == 2

@@ -230,6 +230,20 @@ def test_an_answer_that_was_changed_on_the_way(place: str) -> None:
 
 
 @each_place
+def test_no_answer_for_a_page_that_is_not_mapped(place: str) -> None:
+    with pytest.raises(WrongMappingError) as caught:
+        Run(machine("Nothing", place), pages(0))
+    for words in ("own[0] (Nothing)", f"{VPN:#x} with None", "it is not mapped", "send_on"):
+        assert words in str(caught.value)
+
+
+@each_place
+def test_no_answer_though_one_came(place: str) -> None:
+    with pytest.raises(WrongMappingError, match=rf"own\[0\].* answered page {VPN:#x} with None"):
+        Run(machine("Forgets", place), pages(0))
+
+
+@each_place
 def test_a_translation_that_is_lost(place: str) -> None:
     config = attrs.evolve(machine("Loses", place), watchdog=cycles(5000))
     with pytest.raises(DeadlockError, match=r"tlb.L1\[0\].*wait for"):

@@ -85,6 +85,30 @@ def test_a_tlb_that_asks_for_neighbours() -> None:
     assert other.summary["tlb_L2_hit_rate"] > plain.summary["tlb_L2_hit_rate"]
 
 
+def test_a_table_of_a_frame_each() -> None:
+    keys = {"memory__table": "inverted_table:InvertedTable", "walk__cache": "none"}
+    result = run("gups", **keys)
+    levels = result.summary["walk_levels"]
+    assert 2 <= levels < 3, "an anchor, and a chain that is seldom longer than an entry"
+    assert run("gups", **keys).digest == result.digest
+    promoted = run(
+        "atax",
+        **keys,
+        memory__page="64KiB",
+        memory__frames="promotion:ReservingFrames",
+        stages=["L1", "L2", "promoter", "walk"],
+        stage__promoter__kind={"policy": "promotion:Promoter", "touched": 4},
+    )
+    assert total(promoted, "stage/promoter", "promotions") > 0
+
+
+def test_a_tlb_in_memory() -> None:
+    keys = {"stages": ["L1", "L2", "far", "walk"], "stage__far__kind": "memory_tlb:MemoryTlb"}
+    plain, other = run("gups"), run("gups", **keys)
+    assert total(other, "walk", "walks") < total(plain, "walk", "walks") / 5
+    assert total(other, "stage/far", "reads") == total(other, "page_table/stages", "l2_lookups")
+
+
 def test_promotion() -> None:
     small = {"memory__page": "64KiB", "memory__frames": "promotion:ReservingFrames"}
     keys = {

@@ -24,6 +24,27 @@ class LevelCounters:
     l2_bypassed: int = count("reads that went past the L2 cache, straight to DRAM")
 
 
+@attr.s(auto_attribs=True)
+class StageReadCounters(LevelCounters):
+    """What became of the reads of stages of translation that keep tables in memory."""
+
+    l2_lookups: int = count("reads that looked for their line in the L2 cache", later=True)
+    l2_hits: int = count("reads that found it", later=True)
+    l2_bypassed: int = count("reads that went past the L2 cache, straight to DRAM", later=True)
+
+
+declare_metrics(
+    StageReadCounters,
+    Metric(
+        "l2_stages_hit_rate",
+        FRACTION,
+        "L2 hit rate of reads of stages of translation",
+        Ratio("l2_hits", "l2_lookups"),
+        later=True,
+    ),
+)
+
+
 declare_metrics(
     LevelCounters,
     Metric(
@@ -49,8 +70,8 @@ Way = Callable[[MemoryRequest], Sink]
 
 
 def make_levels(apps: int, levels: int) -> Levels:
-    """Counters for `apps` applications and `levels` levels."""
-    return [[LevelCounters() for _ in range(levels)] for _ in range(apps)]
+    """Counters for `apps` applications: of `levels` levels, and of what stages keep in memory."""
+    return [[*(LevelCounters() for _ in range(levels)), StageReadCounters()] for _ in range(apps)]
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -73,6 +94,19 @@ class PageTableLevel(Component):
 
     def app_counters(self, app: int) -> Iterable[object]:
         return (self._levels[app][self.depth - 1],)
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class StageTables(PageTableLevel):
+    """What stages of translation keep in memory, as far as reads of it are counted."""
+
+    def __init__(self, levels: Levels) -> None:
+        super().__init__(len(levels[0]), levels)
+        self.name = self.path = "page_table/stages"
+
+    @property
+    def label(self) -> str:
+        return "stages"
 
 
 def way_to_bank(ports: list[Port[MemoryRequest]], bank_of: Callable[[MemoryRequest], int]) -> Way:

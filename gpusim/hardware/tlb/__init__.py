@@ -10,9 +10,12 @@ from gpusim.hardware.tlb.fill import AlwaysFill, FillPolicy
 from gpusim.hardware.tlb.forward_table import ForwardTableArray, forward_table_level
 from gpusim.hardware.tlb.hashed import HashedArray
 from gpusim.hardware.tlb.ideal import IdealArray
+from gpusim.hardware.tlb.in_memory import InMemoryTlb
 from gpusim.hardware.tlb.level import TlbCounters, TlbLevel
 from gpusim.hardware.tlb.make import make_array, takes_sets
 from gpusim.hardware.tlb.mask_tokens import MaskTokens
+from gpusim.hardware.tlb.mshr_policy import MshrPolicy
+from gpusim.hardware.tlb.neighbours import NeighbourProbes
 from gpusim.hardware.tlb.prefetch_distance import DistancePrefetcher
 from gpusim.hardware.tlb.prefetch_next import NextPagePrefetcher
 from gpusim.hardware.tlb.prefetch_stride import StridePrefetcher
@@ -42,7 +45,10 @@ __all__ = [
     "GroupedSubEntryArray",
     "HashedArray",
     "IdealArray",
+    "InMemoryTlb",
     "MaskTokens",
+    "MshrPolicy",
+    "NeighbourProbes",
     "NextPagePrefetcher",
     "PlainSet",
     "PlainSets",

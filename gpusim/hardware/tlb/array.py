@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final
 from attrs import fields, frozen
 from mypy_extensions import mypyc_attr
 
+from gpusim.core.errors import UserError
 from gpusim.core.mapping import Mapping
 from gpusim.core.policy import Policy
 from gpusim.core.registry import Slot, open_slot
@@ -111,6 +112,28 @@ class TlbArray(Policy):
     def traits(self) -> ArrayTraits:
         """What holds as long as it lives; asked for when it has been made."""
         return stated_traits(self)
+
+    def peek(self, tag: int, slot: int) -> Mapping | None:
+        """What covers the page, or None; a look is no use, and changes nothing.
+
+        Raises:
+            UserError: the array has no such method.
+        """
+        raise UserError(
+            f"the TLB array {type(self).__qualname__} cannot be looked at without a use: it has no "
+            "method peek(tag, slot)"
+        )
+
+    def next_victim(self, tag: int) -> int | None:
+        """The page of the entry that would go if a page was inserted now; None: none would.
+
+        Raises:
+            UserError: the array has no such method.
+        """
+        raise UserError(
+            f"the TLB array {type(self).__qualname__} does not say what it would evict: it has no "
+            "method next_victim(tag)"
+        )
 
     def reach(self) -> int | None:
         """How many of the smallest pages it can hold at most; None: that is not known."""

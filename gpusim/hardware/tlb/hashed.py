@@ -59,6 +59,9 @@ class HashedArray(ArrayAround):
     def lookup(self, tag: int, slot: int) -> Mapping | None:
         return self._look_inside(self._renamed(tag), slot)
 
+    def peek(self, tag: int, slot: int) -> Mapping | None:
+        return self.array.peek(self._renamed(tag), slot)
+
     def insert(self, tag: int, mapping: Mapping, slot: int) -> int:
         return self.array.insert(self._renamed(tag), mapping, slot)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import attr
@@ -11,7 +11,7 @@ from mypy_extensions import mypyc_attr
 from gpusim.config.translation import TlbConfig
 from gpusim.core.counters import count
 from gpusim.core.engine import NEVER, Port, Probe, Waiters, Wakeable
-from gpusim.core.errors import wrong_mapping
+from gpusim.core.errors import UserError, wrong_mapping
 from gpusim.core.interfaces import FirstTlb
 from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import Mapping, became_part
@@ -34,8 +34,12 @@ from gpusim.files.units import Hertz
 from gpusim.hardware.tlb.array import TlbArray, slot_of, stated_cycles
 from gpusim.hardware.tlb.fill import FillPolicy
 from gpusim.hardware.tlb.long_misses import LongMissCounters
+from gpusim.hardware.tlb.mshr_policy import JudgedMshrs, MshrPolicy, requester_of
 
 _PREFETCH: Final = int(Purpose.PREFETCH)
+_MOST_IN_VAIN: Final = 100
+"""Times that a page may be answered with nothing while it does not change: a translation that
+joined one which was void already is such a time, and none of the next ones is."""
 
 
 @attr.s(auto_attribs=True)
@@ -112,6 +116,7 @@ class TlbLevel(Stage, FirstTlb):
         clock: of the core.
         array: what it holds.
         fill_policy: what goes into the array; None: everything.
+        mshr_policy: which misses may be under way; None: as many as there are MSHRs.
     """
 
     laws: Sequence[Law] = laws_of(
@@ -127,6 +132,7 @@ class TlbLevel(Stage, FirstTlb):
         clock: Hertz,
         array: TlbArray,
         fill_policy: FillPolicy | None = None,
+        mshr_policy: MshrPolicy | None = None,
     ) -> None:
         env, apps, level = site.env, site.apps, site.state - State.TLB
         name = f"tlb.{site.name}"
@@ -141,9 +147,13 @@ class TlbLevel(Stage, FirstTlb):
         self._states_cycles = self.traits.states_cycles
         self.fill_policy = fill_policy
         self._spilled: list[dict[int, Mapping]] | None = None
-        """What the array has evicted, for a fill policy that follows it."""
-        if fill_policy is not None and type(fill_policy).follows:
+        """What the array has evicted, for a fill policy that follows it, or who listens."""
+        self._follows = fill_policy is not None and type(fill_policy).follows
+        if self._follows:
             self._spilled = array.spilled = []
+        self.mshr_policy = mshr_policy
+        if mshr_policy is not None:
+            mshr_policy.adopt(array)
         self.latency = config.latency.cycles(clock)
         self.extra_cycles = 0
         self.below = site.below
@@ -151,10 +161,26 @@ class TlbLevel(Stage, FirstTlb):
         self.counters = [TlbCounters() for _ in range(apps)]
         self.prefetches = [PrefetchTlbCounters() for _ in range(apps)]
         self._long_misses = [] if level else [LongMissCounters() for _ in range(apps)]
-        self._state = site.state
-        self._below_state = site.below_state
-        self._level = level
-        self._index = site.index
+        self._near = tuple(site.near)
+        """Where a miss goes that is not long; empty: to the stage below alone."""
+        self._in_vain: dict[int, int] = {}
+        """Pages answered with nothing, though nothing has changed here, and how often."""
+        self._state, self._below_state = site.state, site.below_state
+        self._level, self._index = level, site.index
+        self._make_probes()
+        self._find = site.pages.find
+        self._mshrs: Mshrs[Traveller] = _make_mshrs(config, mshr_policy)
+        self._primary: IntDict[Translation] = IntDict()
+        self._shot_down: dict[int, int] = {}
+        """Pages that were invalidated while their translations were on their way, and when last."""
+        self._ports = config.ports
+        self._cycle, self._used = -1, 0
+        self._blocked = Waiters()
+        self.process = env.start(self._run())
+        self.requests.connect(self.process)
+        self.fills.connect(self.process)
+
+    def _make_probes(self) -> None:
         self.on_lookup: Probe[[int, int, int, bool, int]] = Probe()
         """Level, instance, tag, whether it hit, cycle."""
         self.on_miss: Probe[[int, int, int, int]] = Probe()
@@ -163,27 +189,35 @@ class TlbLevel(Stage, FirstTlb):
         """A data request that missed in the first level."""
         self.on_fill: Probe[[int, int]] = Probe()
         """Instance and tag: its requesters are about to be answered."""
+        self.on_evict = _Evictions(self)
+        """Instance, tag and mapping of a page that leaves the array, as others need its entry."""
         self.on_epoch: Probe[[int, int, int, int, int, int, int, int]] = Probe()
         """Level, instance, and what a fill policy announces at the end of an epoch."""
-        self._find = site.pages.find
-        self._mshrs: Mshrs[Traveller] = (
-            Mshrs(config.mshrs, NEVER) if config.merging else SeparateMshrs(config.mshrs)
-        )
-        self._primary: IntDict[Translation] = IntDict()
-        self._shot_down: dict[int, int] = {}
-        """Pages that were invalidated while their translations were on their way, and when last."""
-        self._ports = config.ports
-        self._cycle = -1
-        self._used = 0
-        self._blocked = Waiters()
-        self.process = env.start(self._run())
-        self.requests.connect(self.process)
-        self.fills.connect(self.process)
 
     def attach(self, signals: Signals) -> None:
         self.array.attach(signals)
         if self.fill_policy is not None:
             self.fill_policy.attach(signals)
+        if self.mshr_policy is not None:
+            self.mshr_policy.attach(signals)
+
+    def hand_on_evictions(self) -> None:
+        """Tell of what the array evicts from now on.
+
+        Raises:
+            UserError: the array does not hand it on.
+        """
+        if self._spilled is None:
+            if not self.traits.spills:
+                raise UserError(
+                    f"tlb.{self.label}.evict: the array {type(self.array).__qualname__} does not "
+                    "hand on what it evicts (spills)"
+                )
+            self._spilled = self.array.spilled = []
+
+    def peek(self, tag: int, slot: int = 0) -> Mapping | None:
+        """What covers a page in the array, or None; a look is no use of it, and takes no time."""
+        return self.array.peek(tag, slot)
 
     def announce(self, *epoch: int) -> None:
         """The fill policy has come to the end of an epoch."""
@@ -216,7 +250,7 @@ class TlbLevel(Stage, FirstTlb):
         if self.fill_policy is not None:
             if mapping is None:
                 mapping = self.fill_policy.find(tag, requester)
-            elif self._spilled is not None:
+            elif self._follows:
                 self.fill_policy.used(tag)
             if mapping is not None:
                 self.fill_policy.looked_up(requester, True, self.env._now)
@@ -263,8 +297,12 @@ class TlbLevel(Stage, FirstTlb):
     def refuses(self, tag: int, requester: Requester) -> bool:
         """Whether a miss on this page has to wait, for an MSHR or for room below (`when_free`)."""
         mshrs = self._mshrs
-        if mshrs.merges(tag) or (len(mshrs) < mshrs.capacity and not self.below.full):
+        if mshrs.merges(tag):
             return False
+        if len(mshrs) < mshrs.capacity and not self.below.full:
+            policy = self.mshr_policy
+            if policy is None or not policy.refuses(tag, requester, len(mshrs)):
+                return False
         self.counters[requester.app].stalls += 1
         return True
 
@@ -290,7 +328,7 @@ class TlbLevel(Stage, FirstTlb):
     def waiting_warps(self, tag: int) -> list[int]:
         """The SM of each warp that waits for a page in a first level."""
         waiters = self._mshrs.waiting(tag)
-        return [sm for sm, _ in {(one.sm, _requester(one).warp_slot): 0 for one in waiters}]
+        return [sm for sm, _ in {(one.sm, requester_of(one).warp_slot): 0 for one in waiters}]
 
     def shoot_down(self, tag: int | None) -> None:
         """Forget a page (None: all), also what was read of it before, and is on its way.
@@ -428,8 +466,8 @@ class TlbLevel(Stage, FirstTlb):
         counters.fills += 1
         tag, mapping = translation.tag, translation.mapping
         waiters = self._mshrs.release(tag)
-        if self._shot_down and self._is_void(tag, translation.read_at):
-            mapping = None
+        if mapping is None or self._shot_down:
+            mapping = self._still_right(translation)
         if not self._mshrs.holds(tag):
             del self._primary[tag]
             if self._shot_down:
@@ -441,7 +479,7 @@ class TlbLevel(Stage, FirstTlb):
             counters.evictions += self._keep(translation, mapping, waiters)
         if self.on_fill.listeners:
             self.on_fill(self._index, tag)
-        if self._long_misses and translation.trail[-2] != self._below_state:
+        if self._long_misses and self._went_far(translation):
             cycles = self.env._now - translation.trail[1]
             held = self._held_back()
             warps = _warps_among(waiters)
@@ -459,6 +497,29 @@ class TlbLevel(Stage, FirstTlb):
         """Requests put aside until misses under way are over."""
         return ()
 
+    def _went_far(self, translation: Translation) -> bool:
+        """Whether no stage up to the next TLB level had the page."""
+        if not self._near:
+            return translation.trail[-2] != self._below_state
+        return any(state not in self._near for state in list(translation.trail)[2::2])
+
+    def _still_right(self, translation: Translation) -> Mapping | None:
+        """The answer of the stage below; None: its page has changed on the way.
+
+        Raises:
+            WrongMappingError: there is no answer again and again while the page does not change.
+        """
+        tag, mapping = translation.tag, translation.mapping
+        if self._is_void(tag, translation.read_at):
+            return None
+        if mapping is not None or tag in self._shot_down or translation.kind == _PREFETCH:
+            self._in_vain.pop(tag, None)
+            return mapping
+        self._in_vain[tag] = self._in_vain.get(tag, 0) + 1
+        if self._in_vain[tag] >= _MOST_IN_VAIN:
+            raise wrong_mapping(self.below.name, tag, None, self._find(tag))
+        return None
+
     def _is_void(self, tag: int, read_at: int) -> bool:
         """Whether a page was invalidated after its translation was read."""
         return tag in self._shot_down and read_at <= self._shot_down[tag]
@@ -466,27 +527,33 @@ class TlbLevel(Stage, FirstTlb):
     def _keep(self, translation: Translation, mapping: Mapping, waiters: list[Traveller]) -> int:
         """Put what has come back into the array; returns how many entries were evicted."""
         tag = translation.tag
+        if self._in_vain:
+            self._in_vain.pop(tag, None)
         if self.fill_policy is not None:
-            demand = [_requester(one) for one in waiters if one.kind != _PREFETCH]
+            demand = [requester_of(one) for one in waiters if one.kind != _PREFETCH]
             wanted: Sequence[Requester] = demand or [translation]
             if not self.fill_policy.admits(tag, mapping, wanted, self.env._now):
                 return 0
         if not self._fills_every_slot:
             evicted = self.array.insert(tag, mapping, self._slot(translation))
         else:
-            slots = dict.fromkeys(self._slot(_requester(waiter)) for waiter in waiters)
+            slots = dict.fromkeys(self._slot(requester_of(waiter)) for waiter in waiters)
             evicted = sum(self.array.insert(tag, mapping, slot) for slot in slots)
         if self._spilled:
             self._tell_evicted()
         return evicted
 
     def _tell_evicted(self) -> None:
-        """The fill policy learns what the array has evicted."""
-        assert self.fill_policy is not None
+        """The fill policy, and whatever listens, learn what the array has evicted."""
         assert self._spilled is not None
+        whole = self.traits.large_pages == "whole"
         for pages in self._spilled:
-            for tag in pages:
-                self.fill_policy.evicted(tag)
+            for tag, mapping in pages.items():
+                if self.on_evict.listeners:
+                    self.on_evict(self._index, tag, mapping)
+                if self._follows and not (whole and mapping.pages > 1):
+                    assert self.fill_policy is not None
+                    self.fill_policy.evicted(tag)
         self._spilled.clear()
 
     # -- reports ---------------------------------------------------------------------------------
@@ -502,14 +569,19 @@ class TlbLevel(Stage, FirstTlb):
         if self._mshrs:
             pages = ", ".join(f"{tag:#x}" for tag in list(self._mshrs.outstanding())[:4])
             yield (
-                f"{self.name}: {len(self._mshrs)} of {self._mshrs.capacity} MSHRs wait for "
+                f"{self.name}: {len(self._mshrs)}{self._of_all()} MSHRs wait for "
                 f"{self.below.name} (pages {pages})"
             )
+
+    def _of_all(self) -> str:
+        return f" of {self._mshrs.capacity}" if self.mshr_policy is None else ""
 
     def policies(self) -> Iterator[tuple[str, object]]:
         yield f"tlb.{self.label}.array", self.array
         for name, policy in self.array.policies():
             yield f"tlb.{self.label}.{name}", policy
+        if self.mshr_policy is not None:
+            yield f"tlb.{self.label}.mshr_policy", self.mshr_policy
         if self.fill_policy is not None:
             yield f"tlb.{self.label}.fill", self.fill_policy
 
@@ -521,6 +593,8 @@ class TlbLevel(Stage, FirstTlb):
         yield self.counters[app]
         if self.fill_policy is not None:
             yield from self.fill_policy.counters(app)
+        if self.mshr_policy is not None:
+            yield from self.mshr_policy.counters(app)
         yield from self.array.counters_of(app)
         if self._long_misses:
             yield self._long_misses[app]
@@ -530,22 +604,33 @@ class TlbLevel(Stage, FirstTlb):
         yield TlbQueueCounters(self.requests.taken, self.requests.waited_cycles)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
+class _Evictions(Probe[[int, int, Mapping]]):
+    """Announces evictions of a level, which asks its array for them when there is a listener."""
+
+    def __init__(self, level: TlbLevel) -> None:
+        super().__init__()
+        self._level = level
+
+    def listen(self, listener: Callable[[int, int, Mapping], None]) -> None:
+        self._level.hand_on_evictions()
+        super().listen(listener)
+
+
 def _numbered(sms: Sequence[int]) -> dict[int, int]:
     """The numbers of SMs that share a TLB; none, if it is one SM's."""
     return {sm: number for number, sm in enumerate(sms)} if len(sms) > 1 else {}
 
 
-def _requester(waiter: Traveller) -> Requester:
-    """Whose lookup missed: a warp instruction in the first level, a translation in deeper ones."""
-    if isinstance(waiter, MemoryRequest):
-        assert waiter.access is not None
-        return waiter.access
-    assert isinstance(waiter, Translation)
-    return waiter
+def _make_mshrs(config: TlbConfig, policy: MshrPolicy | None) -> Mshrs[Traveller]:
+    """What keeps the misses under way."""
+    if policy is not None:
+        return JudgedMshrs(policy)
+    return Mshrs(config.mshrs, NEVER) if config.merging else SeparateMshrs(config.mshrs)
 
 
 def _warps_among(waiters: Sequence[Traveller]) -> int:
     """Warps that wait in the first level."""
     if len(waiters) == 1:
         return 1
-    return len({(waiter.sm, _requester(waiter).warp_slot) for waiter in waiters})
+    return len({(waiter.sm, requester_of(waiter).warp_slot) for waiter in waiters})

@@ -68,6 +68,10 @@ class RangesArray(ArrayAround):
         assert isinstance(found, Range)
         return found.mapped.get(tag)
 
+    def peek(self, tag: int, slot: int) -> Mapping | None:
+        found = self.array.peek(tag >> self._shift, slot)
+        return found.mapped.get(tag) if isinstance(found, Range) else None
+
     def insert(self, tag: int, mapping: Mapping, slot: int) -> int:
         base = tag >> self._shift
         known = self.array.lookup(base, slot)

@@ -108,6 +108,24 @@ class SetAssociativeArray(ArrayOfSets):
                 return entry.mapping
         return None
 
+    def peek(self, tag: int, slot: int) -> Mapping | None:
+        if not self._plain:
+            return super().peek(tag, slot)
+        entry = self._plain[tag & self._mask].get(tag)
+        if entry is not None:
+            return entry.mapping
+        for size in self._large:
+            entry = self._plain[tag >> size & self._mask].get(_key(tag, size))
+            if entry is not None:
+                return entry.mapping
+        return None
+
+    def next_victim(self, tag: int) -> int | None:
+        one = self._sets[tag & self._mask]
+        if not isinstance(one, PlainSet):
+            return super().next_victim(tag)
+        return one.victim().mapping.tag if one.full else None
+
     def insert(self, tag: int, mapping: Mapping, slot: int) -> int:
         if self.spilled is not None:
             return self._insert_and_spill(tag, mapping, self.spilled)
@@ -121,7 +139,7 @@ class SetAssociativeArray(ArrayOfSets):
     def _insert_and_spill(
         self, tag: int, mapping: Mapping, spilled: list[dict[int, Mapping]]
     ) -> int:
-        """Insert as `insert` does, and note evicted entries of the smallest pages in `spilled`."""
+        """Insert as `insert` does, and note what goes in `spilled`, by its first page."""
         size = mapping.pages.bit_length() - 1
         key = _key(tag, size) if size else tag
         if size and size not in self._large:
@@ -132,8 +150,8 @@ class SetAssociativeArray(ArrayOfSets):
         if one.full and key not in one.entries:
             gone = one.victim()
             one.take(gone.tag)
-            if gone.mapping.pages == 1:
-                spilled.append({gone.tag: gone.mapping})
+            name = gone.tag if gone.mapping.pages == 1 else gone.mapping.tag
+            spilled.append({name: gone.mapping})
             evicted = 1
         one.insert(Entry(key, mapping))
         return evicted

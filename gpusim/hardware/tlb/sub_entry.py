@@ -56,6 +56,10 @@ class SubEntryArray(TlbArray):
             self._replacement.touch(index, base)
         return mapping
 
+    def peek(self, tag: int, slot: int) -> Mapping | None:
+        base = tag >> self._shift
+        return self._sets[base & self._mask].get(base, {}).get(tag)
+
     def insert(self, tag: int, mapping: Mapping, slot: int) -> int:
         base = tag >> self._shift
         index = base & self._mask

@@ -73,6 +73,10 @@ class VictimBuffer(ArrayAround):
         self.insert(tag, mapping, slot)
         return mapping
 
+    def peek(self, tag: int, slot: int) -> Mapping | None:
+        mapping = self.array.peek(tag, slot)
+        return self._entries.get(tag >> self._shift, {}).get(tag) if mapping is None else mapping
+
     def insert(self, tag: int, mapping: Mapping, slot: int) -> int:
         others = self._entries.pop(tag >> self._shift, None)
         self.array.insert(tag, mapping, slot)
@@ -113,6 +117,8 @@ class VictimBuffer(ArrayAround):
         """Keep what the array has evicted; returns how many entries are lost for that."""
         lost = 0
         for pages in self._spilled:
+            if self.inside.large_pages == "whole" and next(iter(pages.values())).pages > 1:
+                continue
             self.buffer.victims += 1
             self._entries[next(iter(pages)) >> self._shift] = pages
             if len(self._entries) > self._capacity:

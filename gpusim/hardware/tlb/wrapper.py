@@ -57,6 +57,9 @@ class ArrayAround(TlbArray):
     def counters_of(self, asid: int) -> tuple[object, ...]:
         return self.array.counters_of(asid)
 
+    def peek(self, tag: int, slot: int) -> Mapping | None:
+        return self.array.peek(tag, slot)
+
     def _look_inside(self, tag: int, slot: int) -> Mapping | None:
         """What the array inside finds, and takes longer for."""
         mapping = self.array.lookup(tag, slot)

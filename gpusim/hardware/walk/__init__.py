@@ -1,6 +1,8 @@
 """Page walks: walkers, page-walk caches, the radix page table and its frames."""
 
+from gpusim.hardware.walk.cuckoo_table import ElasticCuckooTable
 from gpusim.hardware.walk.fair_share import FairShare
+from gpusim.hardware.walk.flattened_table import FlattenedTable
 from gpusim.hardware.walk.frames import (
     ContiguousFrames,
     FirstTouchFrames,
@@ -10,6 +12,7 @@ from gpusim.hardware.walk.frames import (
     RegionFrames,
     ScatteredFrames,
 )
+from gpusim.hardware.walk.hashed_table import HashedTable
 from gpusim.hardware.walk.memory import Memory
 from gpusim.hardware.walk.mixed_frames import LargestFitFrames
 from gpusim.hardware.walk.node_tables import (
@@ -22,7 +25,9 @@ from gpusim.hardware.walk.node_tables import (
 from gpusim.hardware.walk.order import FirstComeFirstServed, WalkOrder
 from gpusim.hardware.walk.page_coalescer import Coalescer
 from gpusim.hardware.walk.page_table import PageTable
+from gpusim.hardware.walk.range_table import RangeTable
 from gpusim.hardware.walk.shortest_job import ShortestJobFirst
+from gpusim.hardware.walk.table_layout import Step, TableLayout, TableSite
 from gpusim.hardware.walk.walk import Walk
 from gpusim.hardware.walk.walk_cache import (
     LevelWalkCache,
@@ -36,13 +41,16 @@ from gpusim.hardware.walk.walker import WalkCounters, Walkers, WalkersSite
 __all__ = [
     "Coalescer",
     "ContiguousFrames",
+    "ElasticCuckooTable",
     "FairShare",
     "FarTable",
     "FirstComeFirstServed",
     "FirstTouchFrames",
+    "FlattenedTable",
     "FrameAllocator",
     "Frames",
     "GpuTable",
+    "HashedTable",
     "LargestFitFrames",
     "LevelWalkCache",
     "LineWalkCache",
@@ -52,10 +60,14 @@ __all__ = [
     "NodeTable",
     "PageTable",
     "PathWalkCache",
+    "RangeTable",
     "RegionFrames",
     "ScatteredFrames",
     "SharedTable",
     "ShortestJobFirst",
+    "Step",
+    "TableLayout",
+    "TableSite",
     "SplitWalkCache",
     "Walk",
     "WalkCounters",

@@ -18,10 +18,19 @@ class Memory:
         size: bytes of it.
         frames: allocator of data frames, which it counts from 0.
         base: its first address, a multiple of the page.
+        ahead: whether arrays are mapped before their application starts, whatever the allocator.
     """
 
-    def __init__(self, page_bytes: int, size: int, frames: FrameAllocator, base: int = 0) -> None:
-        self.eager = frames.eager
+    def __init__(
+        self,
+        page_bytes: int,
+        size: int,
+        frames: FrameAllocator,
+        base: int = 0,
+        *,
+        ahead: bool = False,
+    ) -> None:
+        self.eager = frames.eager or ahead
         """Whether arrays are mapped before their application starts, in allocation order."""
         self.allocator = frames
         frames.page_bytes = page_bytes
@@ -46,6 +55,10 @@ class Memory:
             )
         return Frames(self._first_frame + frames.pfn, frames.pages)
 
+    def has_frame(self, pfn: int) -> bool:
+        """Whether a frame, numbered among all of the GPU, is one of this memory."""
+        return 0 <= pfn - self._first_frame < self.allocator.frames
+
     def free(self, asid: int, vpn: int, pfn: int, pages: int) -> None:
         """Frames from `pfn` on, numbered among all of the GPU, are no longer in use."""
         self.allocator.free(asid, vpn, pfn - self._first_frame, pages)
@@ -56,7 +69,19 @@ class Memory:
         Raises:
             UserError: there is no room.
         """
-        if self._next_table - TABLE_BYTES < self._data_end:
-            raise UserError("physical memory has no room for page tables; raise memory.size")
-        self._next_table -= TABLE_BYTES
+        return self.reserve(TABLE_BYTES)
+
+    def reserve(self, size: int) -> int:
+        """Take `size` bytes, in whole pages of 4 KiB, for tables; returns their first address.
+
+        Raises:
+            UserError: there is no room.
+        """
+        size = -(-size // TABLE_BYTES) * TABLE_BYTES
+        if self._next_table - size < self._data_end:
+            raise UserError(
+                "physical memory has no room for page tables; raise memory.size "
+                f"({size} bytes are wanted, {self._next_table - self._data_end} are free)"
+            )
+        self._next_table -= size
         return self._next_table

@@ -1,17 +1,19 @@
-"""Radix page tables that lie in simulated physical memory, with pages of several sizes."""
+"""Page tables that lie in simulated physical memory, with pages of several sizes."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
+from gpusim.core.engine import Probe
 from gpusim.core.errors import UserError
 from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping
 from gpusim.core.unboxed import IntDict
 from gpusim.core.warp_program import Buffer
 from gpusim.hardware.walk.frames import Frames
 from gpusim.hardware.walk.memory import TABLE_BYTES, Memory
+from gpusim.hardware.walk.table_layout import TableLayout
 
 _SMALL_SHIFT: Final = 12
 """The tree is that of 4 KiB pages, whatever sizes are mapped in it."""
@@ -31,16 +33,22 @@ class PagePath:
         prefixes: for each of these entries the part of the page number that selects it and all
             above it: what a walk cache is keyed by.
         mapping: what the last one says.
+        beside: what is read together with each entry; empty: nothing is.
     """
 
-    __slots__ = ("entries", "mapping", "prefixes")
+    __slots__ = ("beside", "entries", "mapping", "prefixes")
 
     def __init__(
-        self, entries: tuple[int, ...], prefixes: tuple[int, ...], mapping: Mapping
+        self,
+        entries: tuple[int, ...],
+        prefixes: tuple[int, ...],
+        mapping: Mapping,
+        beside: tuple[tuple[int, ...], ...] = (),
     ) -> None:
         self.entries = entries
         self.prefixes = prefixes
         self.mapping = mapping
+        self.beside = beside
 
     @property
     def pfn(self) -> int:
@@ -65,23 +73,35 @@ class PageTable:
     that a root reaches, 4 GiB with four levels of 32 entries; and a page of 2 MiB is found by the
     first of its entries in the lowest level of which one entry does not reach further.
 
+    With a layout, what is mapped is kept here, and the layout says what a walk reads.
+
     Args:
         page_bytes: of the smallest pages: 4 KiB, 64 KiB or 2 MiB.
         levels: of 4 KiB pages.
         memories: see below.
         table_entries: of a table, which fills 4 KiB: 512 of 8 bytes; a power of two.
+        layout: where entries lie; None: in a radix tree.
 
     Attributes:
         memories: by address space, where its pages and tables lie.
-        levels: of a walk of the smallest pages, the longest there is.
+        levels: of a walk of the smallest pages, the longest there is; with a layout, as many
+            steps as are counted apart.
         mapped_pages: mappings made when pages were first asked for, and by `map`.
         on_demand: whether pages are mapped only once they are on the device (`look`).
         walks_again: whether a walk begins anew whose page has changed after it had read its entry;
             else it is answered with what there is at its end.
+        moves: whether the path of a page may have changed since it was mapped.
+        first_is_enough: whether a step of several reads ends with the first one of them.
+        arrays: of the application of each address space, as far as it names any.
     """
 
     def __init__(
-        self, page_bytes: int, levels: int, memories: Sequence[Memory], table_entries: int = 512
+        self,
+        page_bytes: int,
+        levels: int,
+        memories: Sequence[Memory],
+        table_entries: int = 512,
+        layout: TableLayout | None = None,
     ) -> None:
         self.page_shift = page_bytes.bit_length() - 1
         self._unit = self.page_shift - _SMALL_SHIFT
@@ -89,13 +109,21 @@ class PageTable:
         self._index_bits = table_entries.bit_length() - 1
         self._entry_bytes = TABLE_BYTES // table_entries
         self._depth = levels
-        self.levels = levels - self._unit // self._index_bits
+        self.layout = layout
+        self.levels = levels - self._unit // self._index_bits if layout is None else layout.levels
+        self.moves = layout is not None and layout.moves
+        self.first_is_enough = layout is not None and layout.first_is_enough
         self._reach_bits = max(levels * _REACH_BITS - self._unit, 0)
         self.memories = memories
         self._tables: dict[tuple[int, int, int], int] = {}
         self._paths: IntDict[PagePath] = IntDict()
         """By tagged page, each page of a larger one by itself."""
         self._arrays: dict[int, list[tuple[int, int]]] = {}
+        self.arrays: dict[int, tuple[Buffer, ...]] = {}
+        self.on_map: Probe[[Mapping]] = Probe()
+        """A page has an entry from now on."""
+        self.on_unmap: Probe[[Mapping]] = Probe()
+        """A page has no entry any more, or another one."""
         self._given: dict[int, int] = {}
         """By first frame: how many frames an allocator gave together, which are in use."""
         self._users: dict[int, int] = {}
@@ -117,6 +145,8 @@ class PageTable:
             frames = self._new_frames(asid, vpn)
             path = self._enter(asid, vpn // frames.pages * frames.pages, frames.pfn, frames.pages)
             self.mapped_pages += 1
+        elif self.moves:
+            return self._laid_out(asid << ASID_SHIFT | vpn, path.mapping)
         return path
 
     def look(self, asid: int, vpn: int) -> PagePath:
@@ -131,6 +161,8 @@ class PageTable:
         own = vpn >> (USER_BITS - self.page_shift) > 0
         if own or not self.on_demand or asid << ASID_SHIFT | vpn in self._paths:
             return self.walk(asid, vpn)
+        if self.layout is not None:
+            return self._laid_out(asid << ASID_SHIFT | vpn, None)
         entries, prefixes = self._trace(asid, vpn, self._unit)
         return PagePath(entries, prefixes, NOWHERE)
 
@@ -142,6 +174,13 @@ class PageTable:
         """The mapping that covers a tagged page now, if one does."""
         path = self._paths.get(tag)
         return None if path is None else path.mapping
+
+    def mappings(self, asid: int) -> Iterator[Mapping]:
+        """All pages of an address space that are mapped now, in the order of their numbers."""
+        for tag in sorted(tag for tag in self._paths if tag >> ASID_SHIFT == asid):
+            mapping = self._paths[tag].mapping
+            if mapping.tag == tag:
+                yield mapping
 
     def knows(self, tag: int) -> bool:
         """Whether a tagged page is mapped, or would be if it was asked for: it is in an array."""
@@ -159,6 +198,7 @@ class PageTable:
     def begin(self, asid: int, arrays: Sequence[Buffer]) -> None:
         """An application begins, with these arrays as far as it names any."""
         shift = self.page_shift
+        self.arrays[asid] = tuple(arrays)
         self._arrays[asid] = sorted(
             (one.base >> shift, (one.base + max(one.bytes, 1) - 1) >> shift) for one in arrays
         )
@@ -270,16 +310,44 @@ class PageTable:
         self._check(tag, pfn, pages)
         path = self._put(Mapping(tag, pfn, pages, writable=writable))
         self._count(pfn, pages, 1)
+        if self.on_map.listeners:
+            self.on_map(path.mapping)
         return path
 
     def _put(self, mapping: Mapping) -> PagePath:
         """Put a mapping into the tree, where no page of it is mapped."""
-        size = mapping.pages.bit_length() - 1 + self._unit
-        entries, prefixes = self._trace(mapping.asid, mapping.vpn, size)
-        path = PagePath(entries, prefixes, mapping)
+        if self.layout is not None:
+            self.layout.mapped(mapping)
+            path = self._laid_out(mapping.tag, mapping)
+        else:
+            size = mapping.pages.bit_length() - 1 + self._unit
+            entries, prefixes = self._trace(mapping.asid, mapping.vpn, size)
+            path = PagePath(entries, prefixes, mapping)
         for page in range(mapping.tag, mapping.tag + mapping.pages):
             self._paths[page] = path
         return path
+
+    def _laid_out(self, tag: int, mapping: Mapping | None) -> PagePath:
+        """What a walk of a page reads as the layout says it; None: the page is not mapped.
+
+        Raises:
+            UserError: it reads nothing.
+        """
+        layout = self.layout
+        assert layout is not None
+        steps = layout.steps(tag, mapping)
+        if not steps:
+            raise UserError(
+                f"memory.table: {type(layout).__qualname__}.steps gave a walk of page {tag:#x} "
+                "nothing to read; allowed: one step or more"
+            )
+        beside = tuple([step.beside for step in steps])
+        return PagePath(
+            tuple([step.address for step in steps]),
+            tuple([step.prefix for step in steps]),
+            NOWHERE if mapping is None else mapping,
+            beside if any(beside) else (),
+        )
 
     def _check(self, tag: int, pfn: int, pages: int) -> None:
         vpn = tag & VPN_MASK
@@ -366,16 +434,27 @@ class PageTable:
             raise UserError(f"page {vpn:#x} of address space {asid} is not mapped")
         for page in range(mapping.tag, mapping.tag + mapping.pages):
             del self._paths[page]
+        if self.layout is not None:
+            self.layout.unmapped(mapping)
         self._count(mapping.pfn, mapping.pages, -1)
+        if self.on_unmap.listeners:
+            self.on_unmap(mapping)
         return mapping
 
     def _replace(self, old: Mapping, pfn: int, *, writable: bool) -> None:
         """Give a page another frame or permission; its place in the tree stays."""
         path = self._paths[old.tag]
-        new = PagePath(
-            path.entries, path.prefixes, Mapping(old.tag, pfn, old.pages, writable=writable)
-        )
+        mapping = Mapping(old.tag, pfn, old.pages, writable=writable)
+        new = PagePath(path.entries, path.prefixes, mapping, path.beside)
+        if self.layout is not None:
+            self.layout.unmapped(old)
+            self.layout.mapped(mapping)
+            new = self._laid_out(old.tag, mapping)
         for page in range(old.tag, old.tag + old.pages):
             self._paths[page] = new
         self._count(old.pfn, old.pages, -1)
         self._count(pfn, old.pages, 1)
+        if self.on_unmap.listeners:
+            self.on_unmap(old)
+        if self.on_map.listeners:
+            self.on_map(mapping)

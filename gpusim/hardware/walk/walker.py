@@ -26,7 +26,7 @@ from gpusim.core.states import State
 from gpusim.core.unboxed import IntDict, pair
 from gpusim.files.units import Hertz
 from gpusim.hardware.walk.order import WalkOrder
-from gpusim.hardware.walk.page_table import PageTable
+from gpusim.hardware.walk.page_table import NOWHERE, PageTable
 from gpusim.hardware.walk.walk import Walk
 from gpusim.hardware.walk.walk_cache import (
     LevelWalkCache,
@@ -61,6 +61,7 @@ class PrefetchWalkCounters:
     cache_lookups: int = count("probes of the page-walk cache")
     cache_hits: int = count("probes that spared at least one level")
     again: int = count("walks begun anew, as a page changed when its entry was read", later=True)
+    beside: int = count("of the levels read, those read beside another one", later=True)
 
 
 @attr.s(auto_attribs=True)
@@ -111,12 +112,32 @@ declare_metrics(
 )
 
 
+class _Together:
+    """Reads that a walk has sent at once.
+
+    Attributes:
+        left: how many have not come.
+        over: whether the walk has gone on.
+    """
+
+    __slots__ = ("left", "over")
+
+    def __init__(self, count: int) -> None:
+        self.left = count
+        self.over = False
+
+
 class _LevelRead(MemoryRequest):
-    """The read of one page-table entry, which remembers its walk; `sm`: the SM that sends it."""
+    """The read of one page-table entry, which remembers its walk; `sm`: the SM that sends it.
 
-    __slots__ = ("walk",)
+    Attributes:
+        together: the reads that were sent at once with it; None: it is alone.
+        first: whether the walk goes on from its entry.
+    """
 
-    def __init__(self, walk: Walk, address: int, sm: int) -> None:
+    __slots__ = ("first", "together", "walk")
+
+    def __init__(self, walk: Walk, address: int, sm: int, depth: int) -> None:
         translation = walk.translation
         super().__init__(
             _WALK_READ,
@@ -127,11 +148,13 @@ class _LevelRead(MemoryRequest):
             address,
             -1,
             1,
-            walk.level + 1,
+            depth,
             None,
             pair(_WALK, walk.started),
         )
         self.walk = walk
+        self.together: _Together | None = None
+        self.first = True
 
 
 @frozen(eq=False)
@@ -165,7 +188,8 @@ class Walkers(Stage):
 
     * ``fixed``: `latency` cycles;
     * ``per-level``: `latency` for each level that the page-walk cache does not cover;
-    * ``memory``: one read a level through `memory`, the next when the one before is answered.
+    * ``memory``: one read a level through `memory`, the next when the one before is answered; where
+      a layout of the page table says so, several reads at once.
 
     A cache of upper levels is probed once at the start of a walk, a ``"lines"`` cache at each
     level; a probe takes the cache's latency.
@@ -202,6 +226,8 @@ class Walkers(Stage):
         self._config = config
         self._latency = config.latency.cycles(clock)
         self._free = config.walkers
+        self._deep = site.table.layout is not None
+        """Whether walks may have more steps than are counted apart."""
         self._mshrs: Mshrs[Translation] = Mshrs(NEVER, NEVER)
         self._queue: list[Walk] = []
         self._walks: IntDict[Walk] = IntDict()
@@ -209,6 +235,8 @@ class Walkers(Stage):
         self._steps: Port[Walk] = Port(env, f"{name}.steps")
         self._reads: Port[_LevelRead] = Port(env, f"{name}.reads")
         self._unsent: list[tuple[_LevelRead, Sink]] = []
+        self._late = 0
+        """Reads that no walk waits for any more."""
         self._levels: LevelWalkCache | None = None
         self._lines: LineWalkCache | None = None
         self._probe_latency = 0
@@ -316,7 +344,7 @@ class Walkers(Stage):
     def _begin(self, walk: Walk) -> None:
         """A walk that has a walker begins at the root, or where the walk cache says."""
         now = self.env._now
-        if walk.moved:
+        if walk.moved or self.table.moves:
             self._look_anew(walk)
         walk.started = now
         translation = walk.translation
@@ -378,12 +406,26 @@ class Walkers(Stage):
                 walk.level += 1
                 self._steps.send(walk, delay)
                 return
+        read = self._read(walk, address, delay)
+        if walk.path.beside:
+            beside = walk.path.beside[walk.level]
+            read.together = _Together(1 + len(beside))
+            for other in beside:
+                self._counters(walk.translation).beside += 1
+                one = self._read(walk, other, delay)
+                one.first = False
+                one.together = read.together
+
+    def _read(self, walk: Walk, address: int, delay: int) -> _LevelRead:
+        """Send a read of the current level of a walk."""
         sm = walk.translation.sm if self._config.sent_by == "sms" else -1
-        read = _LevelRead(walk, address, sm)
+        depth = walk.level + 1
+        read = _LevelRead(walk, address, sm, min(depth, self.table.levels) if self._deep else depth)
         read.path.append(self._reads)
         port = self._memory(read)
         if self._unsent or not self._send(read, port, delay):
             self._unsent.append((read, port))
+        return read
 
     def _send(self, read: _LevelRead, port: Sink, delay: int) -> bool:
         if port.full:
@@ -399,6 +441,8 @@ class Walkers(Stage):
 
     def _level_done(self, read: _LevelRead) -> None:
         walk = read.walk
+        if read.together is not None and not self._goes_on(read, read.together):
+            return
         walk.read += 1
         self._keep(walk, walk.level)
         walk.level += 1
@@ -408,6 +452,21 @@ class Walkers(Stage):
                 translation.asid, translation.vpn, walk.level, walk.arrived, self.env._now
             )
         self._step(walk)
+
+    def _goes_on(self, read: _LevelRead, together: _Together) -> bool:
+        """One of several reads has come: whether its walk goes on with it."""
+        together.left -= 1
+        if together.over:
+            self._late -= 1
+            self._counters(read.walk.translation).level_accesses += 1
+            return False
+        enough = self.table.first_is_enough and read.walk.path.mapping is not NOWHERE
+        if together.left and not (enough and read.first):
+            read.walk.read += 1
+            return False
+        together.over = True
+        self._late += together.left
+        return True
 
     def _keep(self, walk: Walk, level: int) -> None:
         """Put the entry that was read at `level` into the page-walk cache."""
@@ -452,6 +511,8 @@ class Walkers(Stage):
                 continue
             if behind is not None:
                 behind.warm(address, 1, _WALK_READ, requester.app)
+                for beside in path.beside[level] if path.beside else ():
+                    behind.warm(beside, 1, _WALK_READ, requester.app)
             if levels is not None:
                 levels.insert(asid, level, prefixes)
             elif lines is not None:
@@ -462,7 +523,7 @@ class Walkers(Stage):
 
     def in_flight(self) -> int:
         """Translations that wait here."""
-        return len(self._mshrs) + len(self.requests)
+        return len(self._mshrs) + len(self.requests) + self._late
 
     def waiting(self) -> Iterator[str]:
         """Lines for the watchdog: which requests wait, and for what."""

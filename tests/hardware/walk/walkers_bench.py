@@ -5,6 +5,7 @@ The page table, which is data without a clock, is a real one: of four levels, wi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from gpusim.config.translation import WalkConfig
@@ -12,7 +13,15 @@ from gpusim.core.engine import NEVER, Environment
 from gpusim.core.request import MemoryRequest, Translation
 from gpusim.core.states import State
 from gpusim.files.units import Hertz
-from gpusim.hardware.walk import FirstTouchFrames, Memory, PageTable, Walkers, WalkersSite
+from gpusim.hardware.walk import (
+    FirstTouchFrames,
+    Memory,
+    PageTable,
+    TableLayout,
+    TableSite,
+    Walkers,
+    WalkersSite,
+)
 from tests.hardware.mocks import MockBelow, MockRequester, translation
 
 READ: Final = 30
@@ -23,19 +32,42 @@ MEMORY: Final = 1 << 30
 FRAMES: Final = (MEMORY - (1 << 24)) // PAGE
 
 
+def table_site(memory: Memory, page: int = PAGE) -> TableSite:
+    """What a layout of page tables is made with, for one memory of all address spaces."""
+    return TableSite(
+        page.bit_length() - 1,
+        LEVELS,
+        512,
+        memory.allocator.frames,
+        lambda asid: 0,
+        lambda asid, size: memory.reserve(size),
+    )
+
+
 class Bench:
     """Walkers between a requester and a memory.
 
     Args:
         depth, opens: of the memory's port (`MockBelow`).
+        layout: of the page table; None: a radix tree.
+        takes: cycles of a read, by its address.
         keys: of the walkers' table.
     """
 
-    def __init__(self, depth: int = NEVER, opens: int = 0, **keys: Any) -> None:
+    def __init__(
+        self,
+        depth: int = NEVER,
+        opens: int = 0,
+        layout: Callable[[TableSite], TableLayout] | None = None,
+        takes: Callable[[int], int] = lambda _: READ,
+        **keys: Any,
+    ) -> None:
         env = self.env = Environment()
-        self.table = PageTable(PAGE, LEVELS, [Memory(PAGE, MEMORY, FirstTouchFrames(FRAMES, 0))])
+        memory = Memory(PAGE, MEMORY, FirstTouchFrames(FRAMES, 0))
+        made = None if layout is None else layout(table_site(memory))
+        self.table = PageTable(PAGE, LEVELS, [memory], layout=made)
         self.memory: MockBelow[MemoryRequest] = MockBelow(
-            env, lambda read: read.answer(READ), depth, opens
+            env, lambda read: read.answer(takes(read.address)), depth, opens
         )
         self.requester: MockRequester[Translation] = MockRequester(env)
         site = WalkersSite(env, WalkConfig(**keys), Hertz(10**9), self.table, 1)
