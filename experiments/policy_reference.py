@@ -38,7 +38,7 @@ MACHINES = {
         "table-hashed",
         "tlb-mshr-shares",
     ),
-    "maxwell-mask": (),
+    "maxwell-mask": ("speculative-fetch",),
     "mcm-gpu": (),
     "r9-nano": (),
 }

@@ -25,6 +25,7 @@ from gpusim.hardware.node import PagePlacement, RemotePages
 from gpusim.hardware.paging import Eviction, Fault, PagePrefetch, Resident
 from gpusim.hardware.sm.block_placement import BlockPlacement, Fits, RoundRobinPlacement
 from gpusim.hardware.sm.block_shares import BlockShares
+from gpusim.hardware.sm.frame_guess import FrameGuess
 from gpusim.hardware.sm.schedulers import Schedulable, WarpScheduler
 from gpusim.hardware.sm.sharing import Slice, SmSharing
 from gpusim.hardware.tlb import (
@@ -86,6 +87,7 @@ __all__ = [
     "Fits",
     "FrFcfs",
     "FrameAllocator",
+    "FrameGuess",
     "Frames",
     "Kernel",
     "KernelFunction",

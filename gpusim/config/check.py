@@ -275,6 +275,13 @@ def _check_walk(walk: WalkConfig) -> Iterator[Problem]:
             ("walk", "sent_by"),
             'is of no effect unless walk.cost = "memory" and walk.memory = "l2"',
         )
+    if walk.warps is not None:
+        yield from _at_least(1, walk.warps, ("walk", "warps"), ("lanes",))
+        yield from _at_least(0, walk.warps, ("walk", "warps"), ("begin", "level", "end"))
+        if walk.sent_by != "sms":
+            yield Problem(
+                ("walk", "sent_by"), 'must be "sms" with walk.warps: their warps load the entries'
+            )
     cache, key = walk.cache, ("walk", "cache")
     if cache is None:
         return

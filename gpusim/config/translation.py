@@ -122,6 +122,25 @@ class WalkCacheConfig:
 
 
 @frozen
+class WarpWalksConfig:
+    """Walks that warps execute, one of each SM beside those of programs.
+
+    Attributes:
+        lanes: walks at once on an SM.
+        begin: instructions at the begin of a walk: of taking it, and of its first address.
+        level: instructions before each read: of its address, and the load itself.
+        end: instructions at its end: of answering.
+        placed: which SM walks: the next one in turn (``"round-robin"``) or the ``"requester"``.
+    """
+
+    lanes: int = 32
+    begin: int = 4
+    level: int = 4
+    end: int = 4
+    placed: str = choice_of("round-robin", "requester")
+
+
+@frozen
 class WalkConfig:
     """Page-table walkers behind the last TLB level.
 
@@ -137,6 +156,8 @@ class WalkConfig:
         queue: walks that wait for a walker.
         order: walk order policy: which waiting walk gets a walker that is free.
         cache: the page-walk cache, if any.
+        warps: walks are executed by warps of the SMs; `walkers` is of no effect then.  None: by
+            walkers of the hardware.
     """
 
     walkers: int
@@ -148,6 +169,7 @@ class WalkConfig:
     queue: int = 1024
     order: PolicyConfig = later(policy_of(Slot.WALK_ORDER, "fcfs"))
     cache: WalkCacheConfig | None = None
+    warps: WarpWalksConfig | None = later(None)
 
     def reads(self, memory: str) -> bool:
         """Whether walks really read the page table, and from there: ``"l2"`` or ``"dram"``."""

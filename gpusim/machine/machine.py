@@ -8,6 +8,7 @@ from typing import Any
 
 from gpusim.config.schema import GpuConfig
 from gpusim.config.speculation import SpeculationConfig
+from gpusim.config.translation import WarpWalksConfig
 from gpusim.core.component import Component, metrics_of
 from gpusim.core.counters import CounterRow
 from gpusim.core.engine import Environment, Probe, Sink, Watchdog
@@ -30,7 +31,9 @@ from gpusim.hardware.sm.sm import Sm
 from gpusim.hardware.sm.speculation import SpeculationSite, SpeculativeFetches
 from gpusim.hardware.sm.time_slicer import TimeSlicer
 from gpusim.hardware.sm.untimed.scheduler import Pace, SkippingScheduler
+from gpusim.hardware.sm.walk_warp import WalkWarp
 from gpusim.hardware.tlb import TlbLevel
+from gpusim.hardware.walk import WarpWalkers
 from gpusim.machine.auxiliary_caches import build_sides
 from gpusim.machine.domains import divide
 from gpusim.machine.memory_system import MemorySystem, nothing_beyond
@@ -52,6 +55,7 @@ class Machine:
         sms, l1s: SMs and their L1 caches.
         sides: the side caches, if the model has some.
         speculations: speculative fetches of each SM, if the model has some.
+        walk_warps: the warp of each SM that executes walks, if warps do.
         tlbs: the TLBs of each level, from the SM outward.
         stages: all stages of translation but the walkers, level by level.
         prefetches: whether a stage of them may prefetch, so that prefetches are counted.
@@ -99,6 +103,8 @@ class Machine:
         self._build_memory()
         self._build_translation()
         self._build_sms()
+        if config.walk.warps is not None:
+            self._let_warps_walk(config.walk.warps)
         self.sides = build_sides(
             self.env, config, self.systems, self._stages, self.sms, len(tenants)
         )
@@ -228,6 +234,7 @@ class Machine:
         first = next(iter(config.tlb))
         self.sms: list[Sm] = []
         self.speculations: list[SpeculativeFetches] = []
+        self.walk_warps: list[WalkWarp] = []
         self.l1s: list[L1Cache] = []
         for index, system in self.system_of.items():
             own = index - system.domain.sms.start
@@ -257,6 +264,18 @@ class Machine:
             self.l1s.append(l1)
         if self.node is not None:
             self.node.connect(self._stages.holders_of, self.sms)
+
+    def _let_warps_walk(self, warps: WarpWalksConfig) -> None:
+        """On each SM a warp executes walks, at its first issue port."""
+        sm = self.config.sm
+        cycles = -(-sm.warp_size // sm.simd_lanes)
+        for one in self.sms:
+            port = one.issue_ports[0]
+            warp = WalkWarp(self.env, one.index, port, warps.lanes, sm.max_warps, cycles)
+            walkers = self.system_of[one.index].walkers
+            assert isinstance(walkers, WarpWalkers)
+            walkers.executors[one.index] = warp
+            self.walk_warps.append(warp)
 
     def _speculate(self, config: SpeculationConfig, tlb: TlbLevel, l1: L1Cache, out: Sink) -> Sink:
         """Let the loads of an SM fetch at guessed frames; returns its way out."""
@@ -436,6 +455,7 @@ class Machine:
             yield from self.paging.components
         yield from self.l1s
         yield from self.speculations
+        yield from self.walk_warps
         for side in self.sides:
             yield from side.components
         for system in self.systems:

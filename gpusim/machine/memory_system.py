@@ -51,7 +51,7 @@ from gpusim.hardware.crossbar import (
 from gpusim.hardware.dram import ChannelUse, DramChannel, IdealDramChannel, build_dram
 from gpusim.hardware.dram.build import Route, route
 from gpusim.hardware.node import BeyondMemory, by_memory, with_ports
-from gpusim.hardware.walk import PageTable, Walkers, WalkersSite
+from gpusim.hardware.walk import PageTable, Walkers, WalkersSite, WarpWalkers
 from gpusim.machine.domains import Domain
 from gpusim.machine.virtual_caches import build_fbt
 
@@ -129,7 +129,11 @@ class MemorySystem:
         name = f"walkers{self._suffix}"
         site = WalkersSite(env, config.walk, config.clock, table, apps, name, domain.index)
         self.way = way
-        self.walkers = Walkers(site, way)
+        self.walkers = (
+            Walkers(site, way)
+            if config.walk.warps is None
+            else WarpWalkers(site, way, config.walk.warps, domain.sms)
+        )
         self.translations: Stage = self.walkers
 
     def _network_site(self, way: str) -> NetworkSite:

@@ -102,6 +102,13 @@ def test_a_table_of_a_frame_each() -> None:
     assert total(promoted, "stage/promoter", "promotions") > 0
 
 
+def test_a_tlb_of_ranges_has_what_is_mapped_ahead_in_few_entries() -> None:
+    keys = {"tlb__L2__array": "range_tlb:RangeArray", "memory__mapped": "ahead"}
+    plain, other = run("atax", memory__mapped="ahead"), run("atax", **keys)
+    assert total(other, "tlb/L2", "pages_in_ranges") > 10 * total(other, "tlb/L2", "ranges")
+    assert other.summary["walks"] < plain.summary["walks"] / 2
+
+
 def test_a_tlb_in_memory() -> None:
     keys = {"stages": ["L1", "L2", "far", "walk"], "stage__far__kind": "memory_tlb:MemoryTlb"}
     plain, other = run("gups"), run("gups", **keys)

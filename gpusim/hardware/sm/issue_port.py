@@ -76,6 +76,20 @@ class IssuePort:
         elif self.run_from >= 0 and not self._greedy:
             self._cut_run(now)
 
+    def interrupt(self, warp: Warp, now: int) -> None:
+        """`warp` may issue from now on, before a greedy scheduler's warp goes on (`chosen`)."""
+        self.scheduler.add(warp)
+        if self.free_at == NEVER:
+            self.free_at = now
+            self._wake.at(now)
+        elif self.run_from >= 0:
+            self._cut_run(now)
+        self._greedy = False
+
+    def chosen(self) -> None:
+        """The warp that interrupted issues: the scheduler is as greedy as before."""
+        self._greedy = bool(self.scheduler.greedy)
+
     def issue(self, now: int) -> None:
         """Resume a warp in this cycle, and others if it stalls, until one issues."""
         scheduler = self.scheduler

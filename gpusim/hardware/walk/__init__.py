@@ -37,6 +37,7 @@ from gpusim.hardware.walk.walk_cache import (
     walk_cache_storage,
 )
 from gpusim.hardware.walk.walker import WalkCounters, Walkers, WalkersSite
+from gpusim.hardware.walk.warp_walkers import WarpWalkers
 
 __all__ = [
     "Coalescer",
@@ -74,5 +75,6 @@ __all__ = [
     "WalkOrder",
     "Walkers",
     "WalkersSite",
+    "WarpWalkers",
     "walk_cache_storage",
 ]

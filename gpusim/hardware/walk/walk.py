@@ -22,10 +22,16 @@ class Walk:
         read: levels of the page table really read so far.
         moved: whether its page has changed before its entry was read: the path is looked up anew.
         overtaken: whether it has changed afterwards: what was read is void.
+        home: the SM whose warp executes it; -1: a walker of the hardware does.
+        begun: whether that warp has issued anything of it.
+        issued: whether it has issued the instructions of the current step.
     """
 
     __slots__ = (
         "arrived",
+        "begun",
+        "home",
+        "issued",
         "level",
         "moved",
         "overtaken",
@@ -46,6 +52,9 @@ class Walk:
         self.read = 0
         self.moved = False
         self.overtaken = False
+        self.home = -1
+        self.begun = False
+        self.issued = False
 
     def shoot_down(self) -> None:
         """Its page changes: what it has read of the last level is void, and not asked for is new.

@@ -416,9 +416,13 @@ class Walkers(Stage):
                 one.first = False
                 one.together = read.together
 
+    def _sender(self, walk: Walk) -> int:
+        """The SM that sends the reads of a walk; -1: the walkers do."""
+        return walk.translation.sm if self._config.sent_by == "sms" else -1
+
     def _read(self, walk: Walk, address: int, delay: int) -> _LevelRead:
         """Send a read of the current level of a walk."""
-        sm = walk.translation.sm if self._config.sent_by == "sms" else -1
+        sm = self._sender(walk)
         depth = walk.level + 1
         read = _LevelRead(walk, address, sm, min(depth, self.table.levels) if self._deep else depth)
         read.path.append(self._reads)
