@@ -22,9 +22,11 @@ from gpusim.plugin import (
     FillPolicy,
     Fits,
     FrameAllocator,
+    FrameGuess,
     Launch,
     Mapping,
     MemoryRequest,
+    MshrPolicy,
     PagePlacement,
     PagePrefetch,
     PlainSet,
@@ -39,6 +41,9 @@ from gpusim.plugin import (
     SmSharing,
     StageProcess,
     StageSite,
+    Step,
+    TableLayout,
+    TableSite,
     TlbArray,
     TlbConfig,
     TlbSet,
@@ -458,6 +463,72 @@ class Inherited(SetAssociativeArray):
         super().__init__(config)
 
 
+class Registers(MshrPolicy):
+    """As many as there are."""
+
+    def __init__(self, mshrs: int, apps: int, *, level: int = 0) -> None:
+        super().__init__(mshrs, apps)
+        self.level = level
+        self.under_way: list[int] = []
+
+    attach = listen
+
+    def refuses(self, tag: int, requester: Requester, under_way: int) -> bool:
+        assert len(self.under_way) == under_way
+        assert tag not in self.under_way
+        return under_way >= self.mshrs
+
+    def began(self, tag: int, requester: Requester) -> None:
+        self.under_way.append(tag)
+
+    def ended(self, tag: int) -> None:
+        self.under_way.remove(tag)
+
+
+class Radix(TableLayout):
+    """Two levels, of which the lower one has tables of 2 MiB."""
+
+    tree = True
+    levels = 2
+
+    def __init__(self, site: TableSite, *, level: int = 0) -> None:
+        super().__init__(site)
+        self.level = level
+        self.tables: dict[tuple[int, ...], int] = {}
+
+    attach = listen
+
+    def steps(self, tag: int, mapping: Mapping | None) -> Sequence[Step]:
+        asid, vpn = tag >> 52, tag & (1 << 52) - 1
+        return [
+            Step(self.entry((asid,), vpn >> 18), prefix=vpn >> 18),
+            Step(self.entry((asid, vpn >> 18), vpn & 0x3FFFF), prefix=vpn),
+        ]
+
+    def entry(self, table: tuple[int, ...], index: int) -> int:
+        if table not in self.tables:
+            self.tables[table] = self.site.reserve(table[0], 2 << 20)
+        return self.tables[table] + 8 * index
+
+
+class LastDifference(FrameGuess):
+    """The difference of the last page of 2 MiB, once it was right."""
+
+    def __init__(self, *, level: int = 0) -> None:
+        self.level = level
+        self.known: dict[int, tuple[int, int]] = {}
+
+    attach = listen
+
+    def guess(self, tag: int, requester: Requester) -> int | None:
+        difference, times = self.known.get(tag >> 9, (0, 0))
+        return tag + difference if times > 1 else None
+
+    def learned(self, tag: int, mapping: Mapping, guessed: int | None) -> None:
+        difference, times = self.known.get(tag >> 9, (mapping.delta, 0))
+        self.known[tag >> 9] = mapping.delta, times + 1 if difference == mapping.delta else 1
+
+
 LIKE: dict[str, tuple[Slot, str, str]] = {
     "Placement": (Slot.BLOCK_SCHEDULER, "block_scheduler", "round-robin"),
     "Sharing": (Slot.SM_SHARING, "sharing", "by-sm"),
@@ -465,6 +536,9 @@ LIKE: dict[str, tuple[Slot, str, str]] = {
     "Array": (Slot.TLB_ARRAY, "tlb.L2.array", "set-associative"),
     "Sets": (Slot.TLB_SET, "tlb.L2.sets", "plain"),
     "Fill": (Slot.TLB_FILL, "tlb.L2.fill", "always"),
+    "Registers": (Slot.TLB_MSHRS, "tlb.L2.mshr_policy", "any"),
+    "Radix": (Slot.PAGE_TABLE, "memory.table", "flattened"),
+    "LastDifference": (Slot.FRAME_GUESS, "speculation.guess", "contiguous"),
     "Bypass": (Slot.CACHE_BYPASS, "l2.bypass", "never"),
     "IdleBypass": (Slot.CACHE_BYPASS, "l2.bypass", "never"),
     "Queue": (Slot.DRAM_QUEUE, "dram.scheduler", "fr-fcfs"),

@@ -107,6 +107,20 @@ def prefetches(requester: Requester) -> bool:
     return isinstance(requester, Translation) and requester.kind == _PREFETCH
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
+class AnyMshr(MshrPolicy):
+    """Any miss takes a register that is free, as without a policy."""
+
+    def refuses(self, tag: int, requester: Requester, under_way: int) -> bool:
+        return under_way >= self.mshrs
+
+    def storage(self, dimensions: Dimensions) -> Sequence[Storage]:
+        return ()
+
+
+register_policy(Slot.TLB_MSHRS, "any", AnyMshr)
+
+
 @attr.s(auto_attribs=True)
 class MshrCounters:
     """What an MSHR policy did for one application."""
