@@ -40,7 +40,7 @@ MACHINES = {
     ),
     "maxwell-mask": ("speculative-fetch",),
     "mcm-gpu": (),
-    "r9-nano": (),
+    "r9-nano": ("second-memory",),
 }
 """Models, with recipes, that together have every slot."""
 

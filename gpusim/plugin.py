@@ -23,6 +23,8 @@ from gpusim.hardware.cache import CacheBypass
 from gpusim.hardware.dram import Completion, DramQueue, FrFcfs, Waiting
 from gpusim.hardware.node import PagePlacement, RemotePages
 from gpusim.hardware.paging import Eviction, Fault, PagePrefetch, Resident
+from gpusim.hardware.node import PagePlacement
+from gpusim.hardware.paging import Eviction, Fault, Migration, PagePrefetch, Resident
 from gpusim.hardware.sm.block_placement import BlockPlacement, Fits, RoundRobinPlacement
 from gpusim.hardware.sm.block_shares import BlockShares
 from gpusim.hardware.sm.frame_guess import FrameGuess
@@ -98,6 +100,7 @@ __all__ = [
     "Mapping",
     "MemoryRequest",
     "Metric",
+    "Migration",
     "MshrPolicy",
     "OptionError",
     "PagePlacement",

@@ -88,6 +88,20 @@ def _senseless(paging: PagingConfig) -> Iterator[Problem]:
             ("paging", key),
             'must be left out with paging.migration = "never": nothing comes to the device',
         )
+    if (paging.migration == "policy") != (paging.mover is not None):
+        yield Problem(
+            ("paging", "mover"), 'must be named with paging.migration = "policy", and only then'
+        )
+    if paging.link.bandwidth_back is not None and paging.link.bandwidth_back < 1:
+        yield Problem(("paging", "link", "bandwidth_back"), "must be 1 byte a second or more")
+    if paging.device and limited:
+        yield Problem(
+            ("paging", "device"),
+            "must be empty with paging.capacity or paging.oversubscription, which mean all arrays",
+        )
+    for name in paging.device:
+        if name in paging.pinned:
+            yield Problem(("paging", "device"), f"{name!r} cannot be pinned to the host, too")
     if paging.migration != "fault":
         remote = f"with paging.migration = {paging.migration!r}: all arrays are with the host"
         if paging.arrays == "device":

@@ -9,7 +9,7 @@ from attrs import frozen
 from gpusim.config.choices import choice_of
 from gpusim.config.field_facts import later
 from gpusim.core.policy import PolicyConfig
-from gpusim.core.registry import Slot, policy_of
+from gpusim.core.registry import Slot, maybe_policy_of, policy_of
 from gpusim.files.units import Bandwidth, Bytes, Duration, cycles, parse_duration
 
 PCIE_3 = Bandwidth(12 * 10**9)
@@ -32,6 +32,7 @@ class LinkConfig:
 
     Attributes:
         bandwidth: each way, of a transfer without an end.
+        bandwidth_back: to the host, if that is another one; None (``"none"``): it is the same.
         latency: from one side to the other.
         overhead: of each transfer of pages, before its first byte: what makes small ones slow.
     """
@@ -39,6 +40,7 @@ class LinkConfig:
     bandwidth: Bandwidth = PCIE_3
     latency: Duration = LINK_LATENCY
     overhead: Duration = TRANSFER_OVERHEAD
+    bandwidth_back: Bandwidth | None = None
 
 
 @frozen
@@ -76,8 +78,15 @@ class PagingConfig:
         free: share of the device memory that the driver keeps free ahead of need.
         arrays: where they are at first, ``"host"`` or ``"device"`` as far as there is room.
         pinned: names of arrays that stay with the host; lines of them cross the link.
+        device: names of arrays that are the device's own, on it from the beginning and for good, in
+            pages as large as their frames allow.
         migration: a page comes to the device at its first ``"fault"``; after ``"accesses"`` over
-            the link, counted by block; or ``"never"``: all is read and written over the link.
+            the link, counted by block; as a ``"policy"`` says of each access, `mover`; or
+            ``"never"``: all is read and written over the link.
+        mover: page migration policy: which pages come because of an access; None (``"none"``): with
+            another `migration`.
+        host_walk: what a walk takes longer that finds a page with the host, whose own page table
+            the GPU has to ask then (address translation services); None (``"none"``): nothing.
         threshold: accesses after which a block's pages come, where migration is ``"accesses"``.
         migration_block: bytes over which accesses are counted, and that then come together.
         host_latency: of the host's memory, when a line is read over the link.
@@ -105,7 +114,10 @@ class PagingConfig:
     free: float = 0.0
     arrays: str = choice_of("host", "device")
     pinned: tuple[str, ...] = ()
-    migration: str = choice_of("fault", "accesses", "never")
+    device: tuple[str, ...] = later(())
+    migration: str = choice_of("fault", "accesses", "policy", "never")
+    mover: PolicyConfig | None = later(maybe_policy_of(Slot.MIGRATION))
+    host_walk: Duration | None = None
     threshold: int = 256
     migration_block: Bytes = Bytes(64 << 10)
     host_latency: Duration = HOST_MEMORY

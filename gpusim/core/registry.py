@@ -38,6 +38,7 @@ class Slot(StrEnum):
     REPLACEMENT = "replacement"
     PAGE_PREFETCH = "page prefetch policy"
     EVICTION = "page eviction policy"
+    MIGRATION = "page migration policy"
     BLOCK_SHARES = "block shares of GPUs"
     PAGE_PLACEMENT = "page placement"
     REMOTE_PAGES = "remote pages"

@@ -73,6 +73,10 @@ def check_policies(config: GpuConfig) -> Iterator[Problem]:
         yield from _check_made(
             own, ("paging", "eviction"), Slot.EVICTION, config.paging.eviction, 0
         )
+        if config.paging.mover is not None:
+            yield from _check_made(
+                own, ("paging", "mover"), Slot.MIGRATION, config.paging.mover, SOME_PAGE
+            )
     if config.node is not None:
         made = config.node.placement, max(config.node.gpus, 1), SOME_PAGE
         yield from _check_made(own, ("node", "placement"), Slot.PAGE_PLACEMENT, *made)

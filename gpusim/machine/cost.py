@@ -19,7 +19,7 @@ from gpusim.hardware.cache import CacheBypass, InvalidationFilter, SynonymTable
 from gpusim.hardware.dram import DramQueue
 from gpusim.hardware.dram.pressure import walk_counters, warp_counters
 from gpusim.hardware.fbt import make_table
-from gpusim.hardware.paging import AccessCounters, Eviction, FaultBuffer
+from gpusim.hardware.paging import AccessCounters, Eviction, FaultBuffer, Migration
 from gpusim.hardware.sm.block_placement import BlockPlacement
 from gpusim.hardware.sm.frame_guess import FrameGuess
 from gpusim.hardware.sm.schedulers import WarpScheduler
@@ -210,6 +210,10 @@ def _paging_parts(config: GpuConfig, sizes: Dimensions) -> Iterator[Part]:
     eviction: Eviction = make_policy(Slot.EVICTION, paging.eviction, 0)
     kept = eviction.storage(-(-room // paging.eviction_block))
     yield from _parts("paging.eviction", 1, kept)
+    if paging.mover is not None:
+        mover: Migration = make_policy(Slot.MIGRATION, paging.mover, config.memory.page)
+        kept = mover.storage(config.memory.size // config.memory.page)
+        yield from _parts("paging.mover", 1, kept)
     if paging.migration == "accesses":
         blocks = -(-config.memory.size // paging.migration_block)
         yield from _parts("paging", 1, (AccessCounters.storage(blocks, paging.threshold),))

@@ -26,6 +26,8 @@ from gpusim.hardware.paging import (
     FaultSite,
     HostMemory,
     Link,
+    Migration,
+    Mover,
     PageFaults,
     Placement,
     WatchedWay,
@@ -77,7 +79,8 @@ class Paging:
         self._most_in_vain = _TIMES_IN_VAIN * sum(rooms) + _PAGES_IN_VAIN
         self._work = self._left = 0
         """Work of warps when the watchdog last saw some, and pages that had left by then."""
-        self._pinned = [frozenset(self._pinned_pages(tenant)) for tenant in tenants]
+        self._pinned = [self._named_pages(tenant, paging.pinned) for tenant in tenants]
+        self._own = [self._named_pages(tenant, paging.device) for tenant in tenants]
         remote = paging.migration != "fault"
         self.placement = Placement(
             pages,
@@ -105,6 +108,7 @@ class Paging:
             self.link,
             self._replay,
         )
+        self.mover = self._mover()
         self.host = self._host_memory() if remote or any(self._pinned) else None
         table.on_demand = True
         table.walks_again = False
@@ -149,6 +153,14 @@ class Paging:
         sizes = (VA_BLOCK // self._page,) if self._paging.large_pages else ()
         return lambda _: sizes
 
+    def _mover(self) -> Mover | None:
+        """What asks the policy that moves pages, if there is one."""
+        if self._paging.mover is None:
+            return None
+        policy: Migration = make_policy(Slot.MIGRATION, self._paging.mover, self._page)
+        shift = self._page.bit_length() - 1
+        return Mover(policy, self.placement, shift, self.driver.migrate)
+
     def _host_memory(self) -> HostMemory:
         paging = self._paging
         accessed = None
@@ -160,6 +172,8 @@ class Paging:
                 self._page.bit_length() - 1,
                 self.driver.migrate,
             ).accessed
+        if self.mover is not None:
+            accessed = self.mover.accessed
         return HostMemory(
             self._env,
             self.link,
@@ -173,7 +187,10 @@ class Paging:
         """Put pages where they are at first: on the device as far as there is room, or remote."""
         for app in range(len(self._tenants)):
             memory = self._memory_of[app]
+            self._place_own(self._own[app])
             for tag in self._all_pages(app):
+                if tag in self._own[app]:
+                    continue
                 if self._stays(tag) or self._paging.migration != "fault":
                     self.placement.map_remote(tag)
                 elif self._paging.arrays == "device" and (memory.room is None or memory.free()):
@@ -204,6 +221,8 @@ class Paging:
             paging.utlb_faults,
             config.sms_per_tpc,
             paging.fault_interval.cycles(config.clock),
+            0 if paging.host_walk is None else paging.host_walk.cycles(config.clock),
+            HOST_BASE // self._page,
         )
         stage = PageFaults(site, walkers, self.driver.buffer, self.driver.wake)
         self.stages.append(stage)
@@ -219,6 +238,8 @@ class Paging:
         everywhere = board.at(range(self._config.sm.count))
         for _, policy in self.driver.policies():
             policy.attach(everywhere)  # type: ignore[attr-defined]
+        if self.mover is not None:
+            self.mover.policy.attach(everywhere)
 
     @property
     def components(self) -> Iterator[Component]:
@@ -269,26 +290,37 @@ class Paging:
         last = (array.base + max(array.bytes, 1) - 1) // self._page
         return range(app << ASID_SHIFT | first, (app << ASID_SHIFT | last) + 1)
 
-    def _pinned_pages(self, tenant: Tenant) -> Iterator[int]:
+    def _named_pages(self, tenant: Tenant, names: Collection[str]) -> frozenset[int]:
+        """Pages of the arrays of these names."""
         app = self._tenants.index(tenant)
-        for array in self._arrays(app):
-            if array.name in self._paging.pinned:
-                yield from self._pages_of(app, array)
+        named = [array for array in self._arrays(app) if array.name in names]
+        return frozenset(tag for array in named for tag in self._pages_of(app, array))
 
     def _stays(self, tag: int) -> bool:
         return tag in self._pinned[tag >> ASID_SHIFT]
 
+    def _place_own(self, tags: frozenset[int]) -> None:
+        """Put pages on the device for good, and make the largest ones of them that can be."""
+        for tag in sorted(tags):
+            self.placement.own(tag)
+        sizes = self._wholes()
+        found = {(size, tag // size * size) for tag in tags for size in sizes(tag)}
+        for size, first in sorted(found):
+            if all(tag in tags for tag in range(first, first + size)):
+                self.placement.join(first, size)
+
 
 def check_pinned(paging: PagingConfig, tenants: Sequence[Tenant]) -> None:
-    """Refuse names of pinned arrays that no application has.
+    """Refuse names of arrays, pinned or the device's own, that no application has.
 
     Raises:
         UserError: tells the nearest names.
     """
     names = [one.name for tenant in tenants for one in tenant.application.buffers]
-    for name in paging.pinned:
+    wanted = [("pinned", name) for name in paging.pinned]
+    for key, name in [*wanted, *(("device", name) for name in paging.device)]:
         if name not in names:
             raise UserError(
-                f"paging.pinned: no application has an array {name!r}{nearest(name, names)}; "
+                f"paging.{key}: no application has an array {name!r}{nearest(name, names)}; "
                 f"allowed: {few(dict.fromkeys(names), name) or 'none, as they name no arrays'}"
             )

@@ -26,6 +26,7 @@ from gpusim.plugin import (
     Launch,
     Mapping,
     MemoryRequest,
+    Migration,
     MshrPolicy,
     PagePlacement,
     PagePrefetch,
@@ -529,6 +530,21 @@ class LastDifference(FrameGuess):
         self.known[tag >> 9] = mapping.delta, times + 1 if difference == mapping.delta else 1
 
 
+class Hot(Migration):
+    """Pages come that were accessed 64 times."""
+
+    def __init__(self, page_bytes: int, *, level: int = 0) -> None:
+        super().__init__(page_bytes)
+        self.level = level
+        self.counts: dict[int, int] = {}
+
+    attach = listen
+
+    def accessed(self, tag: int) -> list[int]:
+        self.counts[tag] = (self.counts.get(tag, 0) + 1) % 64
+        return [] if self.counts[tag] else [tag]
+
+
 LIKE: dict[str, tuple[Slot, str, str]] = {
     "Placement": (Slot.BLOCK_SCHEDULER, "block_scheduler", "round-robin"),
     "Sharing": (Slot.SM_SHARING, "sharing", "by-sm"),
@@ -548,6 +564,7 @@ LIKE: dict[str, tuple[Slot, str, str]] = {
     "Order": (Slot.WALK_ORDER, "walk.order", "fcfs"),
     "Around": (Slot.PAGE_PREFETCH, "paging.prefetch", "block"),
     "First": (Slot.EVICTION, "paging.eviction", "lru"),
+    "Hot": (Slot.MIGRATION, "paging.mover", "hot-pages"),
     "Recent": (Slot.EVICTION, "paging.eviction", "lru-accesses"),
     "Shares": (Slot.BLOCK_SHARES, "node.blocks", "contiguous"),
     "InTurn": (Slot.PAGE_PLACEMENT, "node.placement", "interleave"),

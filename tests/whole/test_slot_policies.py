@@ -60,7 +60,9 @@ def test_there_is_one_for_every_slot() -> None:
 @pytest.mark.parametrize("name", LIKE)
 def test_it_counts_what_one_of_gpusims_counts(name: str) -> None:
     _, key, like = LIKE[name]
-    more = {"paging": PAGING, "node": NODE}.get(key.partition(".")[0], {})
+    more: dict[str, object] = {"paging": PAGING, "node": NODE}.get(key.partition(".")[0], {})
+    if key == "paging.mover":
+        more = {**more, "paging.migration": "policy"}
     mine, shipped = with_own(key, name, **more), with_shipped(key, like, **more)
     assert counted(mine) == counted(shipped)
     assert set(ATTACHED) == {(name, 0)}

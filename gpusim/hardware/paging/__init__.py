@@ -14,6 +14,7 @@ from gpusim.hardware.paging.eviction import Eviction
 from gpusim.hardware.paging.fault import Fault, FaultBuffer
 from gpusim.hardware.paging.host import HEADER_BYTES, HOST_BASE, HostMemory
 from gpusim.hardware.paging.link import Link
+from gpusim.hardware.paging.migration import Migration, Mover
 from gpusim.hardware.paging.page_faults import FaultSite, PageFaults
 from gpusim.hardware.paging.placement import Placement
 from gpusim.hardware.paging.prefetch import PagePrefetch, Resident
@@ -31,6 +32,8 @@ __all__ = [
     "FaultSite",
     "HostMemory",
     "Link",
+    "Migration",
+    "Mover",
     "PageFaults",
     "PagePrefetch",
     "Placement",

@@ -93,7 +93,9 @@ class Link(Component):
         self.on_transfer: Probe[[int, bool, int, int, int, int]] = Probe()
         self._latency = config.latency.cycles(clock)
         self._overhead = config.overhead.cycles(clock)
-        self._cycles_per_byte = Fraction(clock, config.bandwidth)
+        back = config.bandwidth if config.bandwidth_back is None else config.bandwidth_back
+        self._cycles_per_byte = [Fraction(clock, config.bandwidth), Fraction(clock, back)]
+        """To the device, and to the host."""
         self._free = [0, 0]
         """When the lanes to the device and to the host have moved all that they were given."""
         self._lanes: list[list[_Transfer]] = [[], []]
@@ -120,7 +122,7 @@ class Link(Component):
     def _move(self, app: int, size: int, overhead: int, *, to_host: bool, pages: bool) -> int:
         now = self.env._now
         begin = max(self._free[to_host], now)
-        end = begin + overhead + -int(-size * self._cycles_per_byte // 1)
+        end = begin + overhead + -int(-size * self._cycles_per_byte[to_host] // 1)
         self._free[to_host] = end
         transfer = _Transfer(app, size, begin, end, to_host=to_host, pages=pages)
         self._lanes[to_host].append(transfer)

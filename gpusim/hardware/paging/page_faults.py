@@ -36,6 +36,8 @@ class FaultSite:
         utlb_faults: faults of a µTLB that may be reported and not replayed; None: any number.
         utlb_sms: SMs that share a µTLB.
         interval: cycles from one fault that goes to the buffer to the next.
+        host_walk: cycles that a walk takes longer which finds a page with the host.
+        first_host_frame: of these pages.
     """
 
     env: EventLoop
@@ -47,6 +49,8 @@ class FaultSite:
     utlb_faults: int | None = None
     utlb_sms: int = 1
     interval: int = 0
+    host_walk: int = 0
+    first_host_frame: int = 0
 
 
 @attr.s(auto_attribs=True)
@@ -62,6 +66,7 @@ class FaultCounters:
     dropped: int = count("prefetches that found no page, and caused no fault")
     held: int = count("faults for which their µTLB had no room, not reported", later=True)
     reported: int = count("faults that went to the fault buffer, lost ones included", later=True)
+    host_walks: int = count("walks that found a page with the host, and asked it", later=True)
 
 
 declare_metrics(
@@ -114,6 +119,7 @@ class PageFaults(Stage):
         self._answers: Port[Translation] = Port(env, f"{name}.answers")
         self._waiting = site.waiting
         self._interval = site.interval
+        self._host_walk, self._first_host_frame = site.host_walk, site.first_host_frame
         self._next_write = 0
         self._queues = FaultQueues(
             NEVER if site.utlb_faults is None else site.utlb_faults, site.utlb_sms
@@ -160,7 +166,7 @@ class PageFaults(Stage):
         if translation.mapping is not None or translation.kind == _PREFETCH:
             counters.dropped += translation.mapping is None
             counters.returned += 1
-            translation.answer()
+            translation.answer(self._asks_host(translation))
             return
         now = self.env._now
         counters.faults += 1
@@ -175,6 +181,14 @@ class PageFaults(Stage):
         self._faulted.append(translation)
         if not self._interval:
             self._write_faults()
+
+    def _asks_host(self, translation: Translation) -> int:
+        """Cycles until the host has told where a page of its own lies."""
+        mapping = translation.mapping
+        if not self._host_walk or mapping is None or mapping.pfn < self._first_host_frame:
+            return 0
+        self.counters[translation.app].host_walks += 1
+        return self._host_walk
 
     def _write_faults(self) -> None:
         """Write faults into the buffer, as many as may be in this cycle."""

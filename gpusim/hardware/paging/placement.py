@@ -91,6 +91,10 @@ class Placement:
         self._map_new(tag)
         self._placed[tag >> ASID_SHIFT] += 1
 
+    def own(self, tag: int) -> None:
+        """A page is the device's own: it is there from the beginning, and no block has it."""
+        self._map_new(tag)
+
     def map_remote(self, tag: int) -> None:
         """A page is read and written over the link from now on."""
         if tag not in self._host_frames:

@@ -117,7 +117,7 @@ WRONG = [
     ({"prefetch": {"policy": "block", "degree": 2}}, "degree"),
     ({"replay": "al"}, "did you mean 'all'.*allowed: all, served"),
     ({"arrays": "devices"}, "allowed: host, device"),
-    ({"migration": "access"}, "did you mean 'accesses'.*allowed: fault, accesses, never"),
+    ({"migration": "access"}, "did you mean 'accesses'.*allowed: fault, accesses, policy, never"),
     ({"migration": "accesses", "migration_block": "12KiB"}, "migration_block.*power of two"),
     ({"migration": "accesses", "arrays": "device"}, 'must be "host" with paging.migration'),
     ({"migration": "accesses", "threshold": 0}, "threshold.*must be 1 or more"),
