@@ -22,8 +22,6 @@ from gpusim.core.warp_program import Buffer, Launch
 from gpusim.hardware.cache import CacheBypass
 from gpusim.hardware.dram import Completion, DramQueue, FrFcfs, Waiting
 from gpusim.hardware.node import PagePlacement, RemotePages
-from gpusim.hardware.paging import Eviction, Fault, PagePrefetch, Resident
-from gpusim.hardware.node import PagePlacement
 from gpusim.hardware.paging import Eviction, Fault, Migration, PagePrefetch, Resident
 from gpusim.hardware.sm.block_placement import BlockPlacement, Fits, RoundRobinPlacement
 from gpusim.hardware.sm.block_shares import BlockShares

@@ -490,8 +490,6 @@ class Machine:
             yield "sharing", self.sharing
         if self.node is not None:
             yield from self.node.policies()
-        if self._tables.placement is not None:
-            yield "node.placement", self._tables.placement
         if self.paging is not None and self.paging.mover is not None:
             yield "paging.mover", self.paging.mover.policy
         yield from (("memory.frames", frames) for frames in self.frames)
