@@ -194,20 +194,27 @@ class Machine:
         self.stages = self._stages.in_order
         self.prefetches = bool(self.config.stage)
 
-    def _attach(self) -> None:
-        """Hand every policy the signals of the machine, which it may listen to."""
+    def _make_board(self) -> SignalBoard:
+        """What policies may listen to, and ask."""
         table = self.page_table
         board = SignalBoard(self.env, len(self.tenants), table.find)
-        board.arrays, board.mappings = table.arrays, table.mappings
-        board.offer("page.map", table.on_map)
-        board.offer("page.unmap", table.on_unmap)
-        everywhere = range(self.config.sms)
+        board.arrays, board.mappings = table.arrays, table.pages_of
+        for name, tells in (("page.map", table.on_map), ("page.unmap", table.on_unmap)):
+            probe: Probe[[Mapping]] = Probe()
+            tells.append(probe)
+            board.offer(name, probe)
         self._stages.offer(board)
         for system in self.systems:
             system.offer(board)
         for sm, l1 in zip(self.sms, self.l1s, strict=True):
             sm.offer(board)
             board.offer("l1.evict", l1.on_evict, [sm.index])
+        return board
+
+    def _attach(self) -> None:
+        """Hand every policy the signals of the machine, which it may listen to."""
+        board = self._board = self._make_board()
+        everywhere = range(self.config.sms)
         self._stages.attach(board)
         for frames in self.frames:
             frames.attach(board.at(everywhere))
@@ -227,7 +234,6 @@ class Machine:
             self.paging.attach(board)
         if self.node is not None:
             self.node.attach(board)
-        self._board = board
 
     def _build_sms(self) -> None:
         env, config, apps = self.env, self.config, len(self.tenants)

@@ -47,7 +47,7 @@ class Plus(FrameGuess):
 
 class Nonsense(FrameGuess):
     def guess(self, tag: int, requester: Requester) -> int | None:
-        return -1
+        return 0.5  # type: ignore[return-value]
 
 
 def machine(policy: str = "Plus", entries: int = 32, **options: Any) -> GpuConfig:
@@ -155,9 +155,15 @@ def test_it_is_refused_with_paging() -> None:
         load_model("tiny", ["demand-paging"], overrides={"speculation.entries": 8})
 
 
-def test_a_frame_that_is_not_there() -> None:
+def test_a_frame_that_is_not_there_is_not_fetched() -> None:
+    run = Run(machine(off=-5), pages(0, 1))
+    assert counts(run) == [0] * len(NAMES)
+    assert run.count("speculation", "nowhere") == 2
+
+
+def test_a_guess_that_is_no_frame() -> None:
     config = machine("Nonsense")
-    with pytest.raises(UserError, match=r"speculation\.guess: Nonsense guessed frame -1"):
+    with pytest.raises(UserError, match=r"speculation\.guess: Nonsense guessed 0\.5"):
         Run(config, pages(0))
 
 

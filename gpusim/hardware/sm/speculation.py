@@ -43,6 +43,7 @@ class SpeculationCounters:
     kept: int = count("fetched lines that are kept now", falls=True, later=True)
     fetched_bytes: int = count("bytes asked for by speculative fetches", "bytes", later=True)
     wasted_bytes: int = count("bytes of fetched lines that no load took", "bytes", later=True)
+    nowhere: int = count("guesses of frames that memory does not have, not made", later=True)
     no_room: int = count("guesses not made, as the way out or all entries were full", later=True)
 
 
@@ -251,18 +252,20 @@ class SpeculativeFetches(Component):
         frame = self.policy.guess(tag, access)
         if frame is None:
             return None
-        if type(frame) is not int or not site.has_frame(request.asid, frame):
+        counters = self.counters[request.app]
+        if type(frame) is not int:
             raise UserError(
-                f"speculation.guess: {type(self.policy).__qualname__} guessed frame {frame!r} for "
-                f"page {tag:#x}, which the memory of its application does not have; allowed: its "
-                "frames, or None"
+                f"speculation.guess: {type(self.policy).__qualname__} guessed {frame!r} for page "
+                f"{tag:#x}; allowed: the number of a frame, or None"
             )
+        if not site.has_frame(request.asid, frame):
+            counters.nowhere += 1
+            return None
         inside = request.vline & (1 << site.page_lines_shift) - 1
         address = (frame << site.page_lines_shift | inside) << site.line_shift
         there = self._lines.get(address)
         if there is not None and not there.judged:
             return there
-        counters = self.counters[request.app]
         if there is not None or self._out.full or not self._makes_room():
             counters.no_room += 1
             return None

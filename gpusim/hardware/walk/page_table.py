@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from gpusim.core.engine import Probe
 from gpusim.core.errors import UserError
 from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping
 from gpusim.core.unboxed import IntDict
@@ -120,10 +119,10 @@ class PageTable:
         """By tagged page, each page of a larger one by itself."""
         self._arrays: dict[int, list[tuple[int, int]]] = {}
         self.arrays: dict[int, tuple[Buffer, ...]] = {}
-        self.on_map: Probe[[Mapping]] = Probe()
-        """A page has an entry from now on."""
-        self.on_unmap: Probe[[Mapping]] = Probe()
-        """A page has no entry any more, or another one."""
+        self.on_map: list[Callable[[Mapping], None]] = []
+        """Called with a page that has an entry from now on."""
+        self.on_unmap: list[Callable[[Mapping], None]] = []
+        """Called with a page that has no entry any more, or another one."""
         self._given: dict[int, int] = {}
         """By first frame: how many frames an allocator gave together, which are in use."""
         self._users: dict[int, int] = {}
@@ -175,7 +174,7 @@ class PageTable:
         path = self._paths.get(tag)
         return None if path is None else path.mapping
 
-    def mappings(self, asid: int) -> Iterator[Mapping]:
+    def pages_of(self, asid: int) -> Iterator[Mapping]:
         """All pages of an address space that are mapped now, in the order of their numbers."""
         for tag in sorted(tag for tag in self._paths if tag >> ASID_SHIFT == asid):
             mapping = self._paths[tag].mapping
@@ -310,8 +309,8 @@ class PageTable:
         self._check(tag, pfn, pages)
         path = self._put(Mapping(tag, pfn, pages, writable=writable))
         self._count(pfn, pages, 1)
-        if self.on_map.listeners:
-            self.on_map(path.mapping)
+        for tell in self.on_map:
+            tell(path.mapping)
         return path
 
     def _put(self, mapping: Mapping) -> PagePath:
@@ -437,8 +436,8 @@ class PageTable:
         if self.layout is not None:
             self.layout.unmapped(mapping)
         self._count(mapping.pfn, mapping.pages, -1)
-        if self.on_unmap.listeners:
-            self.on_unmap(mapping)
+        for tell in self.on_unmap:
+            tell(mapping)
         return mapping
 
     def _replace(self, old: Mapping, pfn: int, *, writable: bool) -> None:
@@ -454,7 +453,7 @@ class PageTable:
             self._paths[page] = new
         self._count(old.pfn, old.pages, -1)
         self._count(pfn, old.pages, 1)
-        if self.on_unmap.listeners:
-            self.on_unmap(old)
-        if self.on_map.listeners:
-            self.on_map(mapping)
+        for tell in self.on_unmap:
+            tell(old)
+        for tell in self.on_map:
+            tell(mapping)
