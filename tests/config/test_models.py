@@ -41,7 +41,7 @@ CASES = [
 ]
 LABELS = {"name", "description", "source"}
 STACKED = {
-    "paging": ("pinned", "migration", "threshold", "migration_block"),
+    "paging": ("pinned", "device", "migration", "threshold", "migration_block"),
     "paging.link": ("bandwidth", "latency", "overhead"),
 }
 """What other recipes set that stack with demand paging in any order: no variant may state it."""
