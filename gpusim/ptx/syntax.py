@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import TypeAlias
 
 from attrs import define, field, frozen
@@ -163,7 +164,7 @@ class Variable:
     align: int
     bytes: int
     initial: tuple[int | float | Symbol, ...] = ()
-    contents: bytes = b""
+    contents: builtins.bytes = b""
 
 
 @define(eq=False)
