@@ -69,7 +69,6 @@ class MshrPolicy(Policy):
         return ()
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class JudgedMshrs(Mshrs[Traveller]):
     """Registers of which a policy says how many there are; it learns of each miss."""
 

@@ -12,7 +12,7 @@ from gpusim.core.unboxed import IntDict
 from gpusim.core.warp_program import Buffer
 from gpusim.hardware.walk.frames import Frames
 from gpusim.hardware.walk.memory import TABLE_BYTES, Memory
-from gpusim.hardware.walk.table_layout import TableLayout
+from gpusim.hardware.walk.table_layout import TableLayout, levels_of
 
 _SMALL_SHIFT: Final = 12
 """The tree is that of 4 KiB pages, whatever sizes are mapped in it."""
@@ -109,7 +109,9 @@ class PageTable:
         self._entry_bytes = TABLE_BYTES // table_entries
         self._depth = levels
         self.layout = layout
-        self.levels = levels - self._unit // self._index_bits if layout is None else layout.levels
+        self.levels = (
+            levels - self._unit // self._index_bits if layout is None else levels_of(layout)
+        )
         self.moves = layout is not None and layout.moves
         self.first_is_enough = layout is not None and layout.first_is_enough
         self._reach_bits = max(levels * _REACH_BITS - self._unit, 0)

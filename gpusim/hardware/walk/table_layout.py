@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar, Final
 
 from attrs import frozen
 from mypy_extensions import mypyc_attr
@@ -13,7 +13,7 @@ from gpusim.core.mapping import Mapping
 from gpusim.core.policy import Policy
 from gpusim.core.registry import Slot, open_slot
 
-LINE_BYTES = 64
+LINE_BYTES: Final = 64
 """Of a slot of a hash table, or a node, that one read brings: eight entries of a page table."""
 
 
@@ -102,6 +102,13 @@ class TableLayout(Policy):
 
 
 open_slot(Slot.PAGE_TABLE, TableLayout, "site")
+
+
+def levels_of(layout: TableLayout) -> int:
+    """`levels` of a layout, whose class may state them: as Python reads them."""
+    stated: Any = layout
+    levels: int = stated.levels
+    return levels
 
 
 def mixed(key: int, seed: int = 0) -> int:
