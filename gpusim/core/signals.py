@@ -24,6 +24,9 @@ if TYPE_CHECKING:  # programs, which know no engine, know policies by name
 
 T = TypeVar("T")
 
+Find = Callable[[int], Mapping | None]
+"""The mapping that covers a tagged page now, or None."""
+
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class SignalBoard:
@@ -35,10 +38,12 @@ class SignalBoard:
         find: the mapping that covers a tagged page now, or None.
     """
 
-    def __init__(self, env: EventLoop, apps: int, find: Callable[[int], Mapping | None]) -> None:
+    def __init__(self, env: EventLoop, apps: int, find: Find) -> None:
         self.env = env
         self.apps = apps
         self.find = find
+        self.find_of: dict[int, Find] = {}
+        """By SM, where GPUs of a node have tables of their own: what that of the GPU says."""
         self.shared: dict[Hashable, object] = {}
         self.looks: dict[str, Callable[[int, int], Mapping | None]] = {}
         """By name of a TLB level: what a look into the TLB of an SM finds of a page."""
@@ -51,6 +56,12 @@ class SignalBoard:
     def offer(self, name: str, probe: Probe[...], sms: Collection[int] | None = None) -> None:
         """Offer a probe as a signal; `sms`: the SMs whose events it announces, None: not by SM."""
         self.probes.setdefault(name, []).append((sms, probe))
+
+    def find_for(self, sms: Collection[int]) -> Find:
+        """What a policy that decides for these SMs knows of pages."""
+        own = {id(one): one for one in map(self.find_of.get, sms)}
+        found = next(iter(own.values())) if len(own) == 1 else None
+        return self.find if found is None else found
 
     def at(self, sms: Collection[int], announce: Callable[..., None] | None = None) -> Signals:
         """The signals for a policy that belongs to these SMs.
@@ -81,6 +92,7 @@ class Signals:
         self.sms = sms
         self.apps = board.apps
         self.announce = announce or _nothing
+        self._find = board.find_for(sms)
 
     @property
     def now(self) -> int:
@@ -89,7 +101,7 @@ class Signals:
 
     def mapping(self, tag: int) -> Mapping | None:
         """What the page table says of a tagged page now; None: it is not mapped."""
-        return self._board.find(tag)
+        return self._find(tag)
 
     def arrays(self, asid: int) -> Sequence[Buffer]:
         """The arrays of the application of an address space, as far as it names any."""

@@ -29,7 +29,6 @@ from gpusim.hardware.sm.occupancy import Occupancy
 from gpusim.hardware.sm.sharing import SmSharing
 from gpusim.hardware.sm.sm import Sm
 from gpusim.hardware.sm.speculation import SpeculationSite, SpeculativeFetches
-from gpusim.hardware.sm.time_slicer import TimeSlicer
 from gpusim.hardware.sm.untimed.scheduler import Pace, SkippingScheduler
 from gpusim.hardware.sm.walk_warp import WalkWarp
 from gpusim.hardware.tlb import TlbLevel
@@ -41,7 +40,7 @@ from gpusim.machine.node import Node
 from gpusim.machine.page_tables import build_page_tables
 from gpusim.machine.pages import Pages
 from gpusim.machine.paging import Paging, check_pinned
-from gpusim.machine.schedulers import SchedulerSite
+from gpusim.machine.schedulers import SchedulerSite, share_sms
 from gpusim.machine.tenants import FirstRun, Tenant
 from gpusim.machine.translation import TranslationStages, tlb_states
 from gpusim.machine.virtual_caches import connect_fbt, leading_names, shootdowns_of
@@ -203,6 +202,8 @@ class Machine:
             probe: Probe[[Mapping]] = Probe()
             tells.append(probe)
             board.offer(name, probe)
+        if self.node is not None:
+            self.node.name_tables(board)
         self._stages.offer(board)
         for system in self.systems:
             system.offer(board)
@@ -338,17 +339,7 @@ class Machine:
                 [self.sms[index] for index in tenant.sms], [rooms[index] for index in tenant.sms]
             )
             self.schedulers.append(scheduler)
-        self._share_sms()
-
-    def _share_sms(self) -> None:
-        """Let schedulers of the same SMs know of each other, and take turns if they have to."""
-        self.time_slicer: TimeSlicer | None = None
-        if not self.sharing.shares_sms():
-            return
-        for scheduler in self.schedulers:
-            scheduler.neighbours = [one for one in self.schedulers if one is not scheduler]
-        if self.sharing.next_slice(-1, [0]) is not None:
-            self.time_slicer = TimeSlicer(self.env, self.sharing, self.schedulers)
+        self.time_slicer = share_sms(self.env, self.sharing, self.schedulers)
 
     def _number_warps(self, count: int) -> int:
         first = self._warps

@@ -99,6 +99,12 @@ class Node:
             sms_of = [[sms[sm] for sm in system.domain.sms] for system in self._systems]
             self.far.connect(self.gateways, tables, holders_of, sms_of)
 
+    def name_tables(self, board: SignalBoard) -> None:
+        """Policies of a GPU know of pages what its own table says, where GPUs ask a host."""
+        if self.far is not None:
+            for system, table in zip(self._systems, self._tables.walked, strict=True):
+                board.find_of.update(dict.fromkeys(system.domain.sms, table.find))
+
     def attach(self, board: SignalBoard) -> None:
         """Hand all policies here the signals of the machine."""
         sms = [sm for system in self._systems for sm in system.domain.sms]

@@ -15,6 +15,8 @@ from gpusim.hardware.sm.block_placement import BlockPlacement
 from gpusim.hardware.sm.block_scheduler import ApplicationSite, BlockScheduler
 from gpusim.hardware.sm.block_shares import BlockShares
 from gpusim.hardware.sm.node_scheduler import GpuSeats, NodeScheduler
+from gpusim.hardware.sm.sharing import SmSharing
+from gpusim.hardware.sm.time_slicer import TimeSlicer
 from gpusim.machine.domains import Domain
 from gpusim.machine.tenants import Tenant
 
@@ -64,3 +66,16 @@ class SchedulerSite:
         placement: BlockPlacement = make_policy(Slot.BLOCK_SCHEDULER, self.config.block_scheduler)
         placement.attach(self.board.at(sms))
         return placement
+
+
+def share_sms(
+    env: Environment, sharing: SmSharing, schedulers: Sequence[BlockScheduler]
+) -> TimeSlicer | None:
+    """Let schedulers of the same SMs know of each other, and take turns if they have to."""
+    if not sharing.shares_sms():
+        return None
+    for scheduler in schedulers:
+        scheduler.neighbours = [one for one in schedulers if one is not scheduler]
+    if sharing.next_slice(-1, [0]) is None:
+        return None
+    return TimeSlicer(env, sharing, schedulers)

@@ -190,6 +190,16 @@ def test_storms_end_and_have_equal_digests(workload: str, remote: dict[str, obje
     assert first.summary["migrations"] > 0
 
 
+@pytest.mark.parametrize("recipe", ["tlb-colt", "mask"])
+def test_policies_that_look_at_pages_and_walks_know_those_of_their_gpu(recipe: str) -> None:
+    # An array that takes in neighbours of a page would keep those that another GPU has in its table
+    # alone; two GPUs walk the same page at once.
+    few = {"log2_words": 14, "threads": 256, "updates": 2}
+    settings = STORM | {"node.remote": "migrate-on-touch"}
+    result = run("tiny", "gups", recipe, overrides=settings, parameters=few)
+    assert result.summary["migrations"] > 0
+
+
 def test_what_cannot_be_is_refused() -> None:
     sets = {"node.gpus": 2, "node.link.bandwidth": "1GB/s", "node.link.latency": "1 cycles"}
     with pytest.raises(UserError, match=r"add node\.host_mmu"):

@@ -45,8 +45,9 @@ class TranslationPressure:
         self._epoch = epoch
         self._begun = 0
         """When the epoch did."""
-        self._under_way: list[dict[int, None]] = [{} for _ in range(apps)]
-        """By application: the tags of the pages that are being walked."""
+        self._under_way: list[dict[int, int]] = [{} for _ in range(apps)]
+        """By application: the tags of the pages that are being walked, and by how many walkers of
+        different GPUs."""
         self._peaks = [0] * apps
         self._walks = [0] * apps
         self._warps = [0] * apps
@@ -68,16 +69,19 @@ class TranslationPressure:
             self._waiting.pop(tag, None)
 
     def walk_begun(self, app: int, tag: int, cycle: int) -> None:
-        """The walk of a page begins; no other walk of it is under way."""
+        """The walk of a page begins; no other walk of it is under way on that GPU."""
         self._advance(cycle)
         under_way = self._under_way[app]
-        under_way[tag] = None
+        under_way[tag] = under_way.get(tag, 0) + 1
         self._peaks[app] = max(self._peaks[app], len(under_way))
 
     def walk_ended(self, app: int, tag: int, cycle: int) -> None:
         """The walk has ended; called before the warps that wait for it get its answer."""
         self._advance(cycle)
-        del self._under_way[app][tag]
+        under_way = self._under_way[app]
+        left = under_way.pop(tag, 1) - 1  # one that walks again ends twice
+        if left:
+            under_way[tag] = left
         self._walks[app] += 1
         self._warps[app] += self._stalled(tag)
 
