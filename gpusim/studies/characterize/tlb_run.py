@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 import numpy as np
-from attrs import define, evolve
+from attrs import evolve
 
 from gpusim.config.schema import GpuConfig
 from gpusim.core.errors import UserError, own_code_errors, own_modules
 from gpusim.core.interfaces import FirstCache
-from gpusim.core.mapping import ASID_SHIFT, VPN_MASK
+from gpusim.core.mapping import ASID_SHIFT
 from gpusim.core.registry import Slot, make_policy
 from gpusim.core.request import Kind
 from gpusim.core.version import __version__
@@ -28,26 +28,14 @@ from gpusim.studies.characterize.access_stream import (
     KERNEL_BEGIN,
     KERNEL_END,
     Accesses,
-    Ints,
     StreamSite,
     join,
     stream,
 )
 from gpusim.studies.characterize.tlb_designs import Design
-from gpusim.studies.characterize.tlb_levels import (
-    Asked,
-    Level,
-    LevelCounts,
-    LevelSite,
-    Lookups,
-    Mask,
-    PolicyLevel,
-    is_plain,
-    pages_of,
-    plain_level,
-    untimed,
-)
-from gpusim.studies.characterize.tlb_result import DesignCounts, LevelResult, TlbResult
+from gpusim.studies.characterize.tlb_levels import Mask
+from gpusim.studies.characterize.tlb_result import DesignCounts, TlbResult
+from gpusim.studies.characterize.tlb_tree import DesignTree
 from gpusim.workloads.workload import Workload
 
 _COHERENT: Final = int(Op.COHERENT_LOAD)
@@ -65,8 +53,8 @@ def characterize_tlbs(
 ) -> TlbResult:
     """Let a workload's lookups pass through the TLBs of several designs, without a clock.
 
-    Designs whose SMs, L1 caches and pages are the same share one execution of the workload; those
-    whose first levels are the same share their misses; LRU sets of one number share a pass,
+    Designs whose SMs and L1 caches are the same share one execution of the workload; those whose
+    pages and first levels are the same share their misses; LRU sets of one number share a pass,
     whatever their ways.
 
     Args:
@@ -81,7 +69,7 @@ def characterize_tlbs(
     if not designs:
         raise UserError("there is no design of TLBs to look at")
     found: dict[str, DesignCounts] = {}
-    for group in _groups(designs):
+    for group in _groups(designs, _accesses_of):
         passes = _Pass(workload, group)
         passes.run(progress)
         found.update(passes.results())
@@ -101,12 +89,14 @@ def characterize_tlbs(
     )
 
 
-def _groups(designs: Sequence[Design]) -> list[list[Design]]:
-    """Designs that may share one execution: all but their translation is the same."""
+def _groups(
+    designs: Sequence[Design], same: Callable[[GpuConfig], tuple[object, ...]]
+) -> list[list[Design]]:
+    """Designs of which some things are the same."""
     groups: list[list[Design]] = []
     for design in designs:
         for group in groups:
-            if _accesses_of(group[0].config) == _accesses_of(design.config):
+            if same(group[0].config) == same(design.config):
                 group.append(design)
                 break
         else:
@@ -115,55 +105,14 @@ def _groups(designs: Sequence[Design]) -> list[list[Design]]:
 
 
 def _accesses_of(config: GpuConfig) -> tuple[object, ...]:
-    """What the lookups of the first level depend on, and the frames that pages get."""
+    """What the lookups of the first level depend on."""
+    return config.sm, evolve(config.l1, latency=cycles(1)), config.mig, config.sharing
+
+
+def _pages_of(config: GpuConfig) -> tuple[object, ...]:
+    """What pages and their frames depend on."""
     memory = config.memory
-    return (
-        config.sm,
-        evolve(config.l1, latency=cycles(1)),
-        config.mig,
-        (memory.page, memory.size, memory.frames, memory.levels, memory.table_entries),
-    )
-
-
-@define(eq=False)
-class _Node:
-    """TLBs of a level of one or more designs, all of which are asked for the same lookups.
-
-    Attributes:
-        asked: for what.
-        level: what they hold.
-        sites: by design.
-        misses: by design, by application.
-        below: by design, the next levels.
-    """
-
-    asked: Asked
-    level: Level
-    sites: list[LevelSite]
-    misses: list[Ints]
-    below: list[list[_Node]]
-
-    @classmethod
-    def of(cls, site: LevelSite, asked: Asked, apps: int) -> _Node:
-        """A node of one design."""
-        level = plain_level([site.config]) if is_plain(site) else PolicyLevel(site)
-        return cls(asked, level, [site], [np.zeros(apps, dtype=np.int64)], [[]])
-
-    def place(self, site: LevelSite) -> int | None:
-        """Which of its designs has the TLBs of a site; None: it cannot take them in."""
-        configs = [one.config for one in self.sites]
-        if site.config in configs:
-            return configs.index(site.config)
-        first = configs[0]
-        if not (is_plain(site) and is_plain(self.sites[0]) and site.config.scope == first.scope):
-            return None
-        if site.config.entries // site.config.ways != first.entries // first.ways:
-            return None
-        self.level = plain_level([*configs, site.config])
-        self.sites.append(site)
-        self.misses.append(np.zeros_like(self.misses[0]))
-        self.below.append([])
-        return len(configs)
+    return memory.page, memory.size, memory.frames, memory.levels, memory.table_entries
 
 
 class _Pass:
@@ -172,7 +121,6 @@ class _Pass:
     def __init__(self, workload: Workload, designs: Sequence[Design]) -> None:
         model = designs[0].model
         config = model.config
-        self._designs = designs
         self._config = config
         self._tenants = assign_sms(model, workload)
         sharing: SmSharing = make_policy(Slot.SM_SHARING, config.sharing, config.clock)
@@ -181,41 +129,17 @@ class _Pass:
                 f"applications share SMs (sharing = {config.sharing.policy!r}), whose turns have "
                 "no order without a clock: run it, or let each have SMs of its own"
             )
-        self._machine = Machine(config, self._tenants, workload.seed)
-        self._apps = len(self._tenants)
-        self._shift = (int(config.memory.page) // int(config.l1.line)).bit_length() - 1
+        self._trees = [
+            DesignTree(Machine(one[0].config, self._tenants, workload.seed), one)
+            for one in _groups(designs, _pages_of)
+        ]
+        self._sms = Machine(config, self._tenants, workload.seed).sms
         self._after = config.l1.translation == "after"
-        self._known = np.zeros(0, dtype=np.int64)
-        self._first: list[_Node] = []
-        self._chains: list[list[tuple[_Node, int]]] = [self._chain(one) for one in designs]
 
-    # -- the designs, as a tree --------------------------------------------------------------------
-
-    def _chain(self, design: Design) -> list[tuple[_Node, int]]:
-        """The levels of a design: each as a node, and which one of the designs in there it is."""
-        nodes = self._first
-        found: list[tuple[_Node, int]] = []
-        for name, config in design.config.tlb.items():
-            site = LevelSite(name, untimed(config), self._machine, design.config)
-            try:
-                node, place = self._node(nodes, site)
-            except UserError as error:
-                raise UserError(f"design {design.name!r}, tlb.{name}: {error}") from error
-            found.append((node, place))
-            nodes = node.below[place]
-        return found
-
-    def _node(self, nodes: list[_Node], site: LevelSite) -> tuple[_Node, int]:
-        """One of the nodes that has the TLBs of a site, a new one where there is none."""
-        for node in nodes:
-            place = node.place(site)
-            if place is not None:
-                return node, place
-        scope = site.config.scope
-        known = (one.asked for one in nodes if one.sites[0].config.scope == scope)
-        node = _Node.of(site, next(known, None) or Asked(site, self._apps), self._apps)
-        nodes.append(node)
-        return node, 0
+    def results(self) -> Iterator[tuple[str, DesignCounts]]:
+        """What each design did, by its name."""
+        for tree in self._trees:
+            yield from tree.results()
 
     # -- the execution -----------------------------------------------------------------------------
 
@@ -227,12 +151,11 @@ class _Pass:
             for accesses in self._windows():
                 real = accesses.kind < EVENTS
                 done += int(np.count_nonzero(real))
-                tag = accesses.app << ASID_SHIFT | accesses.line >> self._shift
-                self._map(accesses, tag, real)
-                lookups = Lookups(accesses, tag)
-                if self._after:
-                    lookups = lookups.take(self._leaves_l1(accesses))
-                self._pass(self._first, lookups)
+                for tree in self._trees:
+                    tree.map(accesses, tree.tags(accesses), real)
+                asked = accesses.take(self._leaves_l1(accesses)) if self._after else accesses
+                for tree in self._trees:
+                    tree.take(asked)
                 if progress is not None:
                     progress(" + ".join(one.name for one in self._tenants), done)
 
@@ -243,27 +166,12 @@ class _Pass:
             streams.append(stream(tenant, site))
         return streams[0] if len(streams) == 1 else _together(streams)
 
-    def _map(self, accesses: Accesses, tag: Ints, real: Mask) -> None:
-        """New pages get their frames in the order of their first accesses."""
-        of_accesses = np.flatnonzero(real)
-        pages = np.unique(tag[of_accesses])
-        new = pages[~np.isin(pages, self._known, assume_unique=True)]
-        if not len(new):
-            return
-        which = of_accesses[np.isin(tag[of_accesses], new)]
-        order = which[np.lexsort((accesses.sm[which], accesses.cycle[which]))]
-        walk = self._machine.page_table.walk
-        pages, first = np.unique(tag[order], return_index=True)
-        for page in pages[np.argsort(first)].tolist():
-            walk(page >> ASID_SHIFT, page & VPN_MASK)
-        self._known = np.union1d(self._known, new)
-
     def _leaves_l1(self, accesses: Accesses) -> Mask:
         """Which accesses leave a virtual L1 cache, and so are translated."""
         leaves = np.ones(len(accesses), dtype=bool)
         sms = np.flatnonzero(np.diff(accesses.sm, prepend=-1)).tolist()
         for first, end in zip(sms, [*sms[1:], len(accesses)], strict=True):
-            sm = self._machine.sms[int(accesses.sm[first])]
+            sm = self._sms[int(accesses.sm[first])]
             kinds = accesses.kind[first:end]
             events = np.flatnonzero(kinds >= EVENTS).tolist()
             begin = 0
@@ -278,45 +186,6 @@ class _Pass:
                         sm.end_kernel()
                 begin = event + 1
         return leaves
-
-    def _pass(self, nodes: list[_Node], lookups: Lookups) -> None:
-        """Let lookups pass through levels side by side, and their misses through the next ones."""
-        for asked in dict.fromkeys(node.asked for node in nodes):
-            ordered, tlb = asked.in_order(lookups)
-            real = ordered.accesses.kind < EVENTS
-            asked.count(ordered, pages_of(tlb[real], ordered.tag[real]))
-            for node in nodes:
-                if node.asked is not asked:
-                    continue
-                for place, missed in enumerate(node.level.missed(ordered, tlb)):
-                    app = ordered.accesses.app[missed]
-                    node.misses[place] += np.bincount(app, minlength=self._apps)
-                    if node.below[place]:
-                        self._pass(node.below[place], ordered.take(missed | ~real))
-
-    # -- the result --------------------------------------------------------------------------------
-
-    def results(self) -> Iterator[tuple[str, DesignCounts]]:
-        """What each design did, by its name."""
-        for design, chain in zip(self._designs, self._chains, strict=True):
-            levels = []
-            for (name, config), (node, place) in zip(design.config.tlb.items(), chain, strict=True):
-                counts = tuple(
-                    LevelCounts(
-                        int(node.asked.lookups[app]),
-                        int(node.misses[place][app]),
-                        int(node.asked.compulsory[app]),
-                    )
-                    for app in range(self._apps)
-                )
-                tlbs = len(np.unique(node.sites[place].tlbs()))
-                levels.append(
-                    LevelResult(name, config.scope, tlbs, config.entries, config.ways, counts)
-                )
-            yield (
-                design.name,
-                DesignCounts(design.name, int(design.config.memory.page), tuple(levels)),
-            )
 
 
 def _through_l1(l1: FirstCache, accesses: Accesses, part: slice) -> Mask:

@@ -15,6 +15,7 @@ from gpusim.studies.characterize import (
     designs_of,
     lru_stacks,
     tlb_run,
+    tlb_tree,
 )
 from gpusim.studies.characterize.access_stream import EVENTS, StreamSite, stream
 from gpusim.studies.characterize.lru_stacks import LruStacks
@@ -96,9 +97,9 @@ def test_stack_distances_agree_with_the_arrays_of_the_machine(monkeypatch):
     designs = designs_of("kepler-uvm", SMALL)
     workload = gpusim.load_workload("srad", "smoke")
     plain = characterize_tlbs(workload, designs)
-    monkeypatch.setattr(tlb_run, "is_plain", lambda site: False)
+    monkeypatch.setattr(tlb_tree, "is_plain", lambda site: False)
     monkeypatch.setattr(
-        tlb_run._Node,
+        tlb_tree._Node,
         "of",
         classmethod(
             lambda cls, site, asked, apps: cls(
@@ -242,8 +243,18 @@ def test_no_design_is_refused():
 
 
 def test_plain_levels_are_told_from_others():
-    machine = tlb_run._Pass(
-        gpusim.load_workload("atax", "smoke"), designs_of("kepler-uvm", "base star huge-pages")[:2]
+    passes = tlb_run._Pass(
+        gpusim.load_workload("atax", "smoke"), designs_of("kepler-uvm", "base star")
     )
-    plain = [[is_plain(node.sites[place]) for node, place in chain] for chain in machine._chains]
+    (tree,) = passes._trees
+    plain = [[is_plain(node.sites[place]) for node, place in chain] for chain in tree._chains]
     assert plain == [[True, True], [True, False]]
+
+
+def test_page_sizes_share_an_execution():
+    designs = designs_of("v100", "base memory.page=64KiB")
+    workload = gpusim.load_workload("srad", "smoke")
+    together = characterize_tlbs(workload, designs)
+    apart = [characterize_tlbs(workload, [design]).designs[0] for design in designs]
+    assert list(together.designs) == apart
+    assert len(tlb_run._Pass(workload, designs)._trees) == 2
