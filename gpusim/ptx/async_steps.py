@@ -14,6 +14,7 @@ from gpusim.ptx.memory_steps import Access, keep, load_op, recorded, taking_part
 from gpusim.ptx.operands import Operands
 from gpusim.ptx.record import WARP
 from gpusim.ptx.syntax import SINK, Address, Immediate, Instruction
+from gpusim.ptx.tensor_maps import tensor_copy_steps
 from gpusim.ptx.values import UnsupportedError, Value
 
 _BYTE = np.dtype(np.uint8)
@@ -25,8 +26,10 @@ def async_steps(operands: Operands, one: Instruction, needed: bool) -> list[Step
     Raises:
         UnsupportedError: it needs what a launch does not have, such as a tensor's description.
     """
-    if one.has("tensor", "reduce", "prefetch"):
-        raise UnsupportedError("copies of tensors, and reductions in bulk, are not computed")
+    if one.has("tensor") and not one.has("commit_group", "wait_group"):
+        return tensor_copy_steps(operands, one, needed)
+    if one.has("reduce", "prefetch"):
+        raise UnsupportedError("reductions in bulk are not computed")
     if one.has("commit_group"):
         return [_commit] if not one.has("bulk") else []
     if one.has("wait_group", "wait_all"):
@@ -141,7 +144,7 @@ def _arrive_with_copies(operands: Operands, one: Instruction) -> list[Step]:
         if frame.batch.record is not None:
             frame.batch.record.copies.report(frame.warps)
         if counts:
-            _change(frame, None, address(frame), lambda word, _: mbarrier.changed(word, 1))
+            mbarrier.change(frame, None, address(frame), lambda word, _: mbarrier.changed(word, 1))
 
     return [arrive]
 
@@ -175,14 +178,9 @@ def _bulk(operands: Operands, one: Instruction, needed: bool) -> list[Step]:
                 _copy_bulk(frame, lane, base, int(inner[place]), count, to_shared)
             if barrier is not None:
                 at = np.broadcast_to(barrier(frame), frame.count)[place : place + 1]
-                _change(frame, lane, at, partial(_came, count))
+                mbarrier.change(frame, lane, at, partial(mbarrier.came, count))
 
     return [copy]
-
-
-def _came(count: int, word: int, _: int) -> int:
-    """A barrier after bytes have come."""
-    return mbarrier.changed(word, 0, -count)
 
 
 def _record_bulk(frame: Frame, lane: int, base: int, count: int, loads: bool) -> None:
@@ -239,7 +237,7 @@ def mbarrier_steps(operands: Operands, one: Instruction) -> list[Step]:
         numbers = np.ones(count, np.int64)
         if number is not None:
             numbers = _some(frame, number, which).astype(np.int64)
-        old = _change(
+        old = mbarrier.change(
             frame,
             lanes,
             np.broadcast_to(address, count),
@@ -266,25 +264,6 @@ def _changes(one: Instruction, kind: str) -> Callable[[int, int], int]:
     if kind not in changes or (kind == "arrive_drop" and one.has("expect_tx")):
         raise UnsupportedError("this instruction on a barrier is not computed")
     return changes[kind]
-
-
-def _change(
-    frame: Frame, lanes: Lanes | None, address: Value, change: Callable[[int, int], int]
-) -> Value:
-    """Change barriers thread by thread; returns what each thread has found."""
-    frame.batch.changed = True
-    found: Value = np.zeros(np.size(address), np.uint64)
-    lanes = frame.lanes if lanes is None else lanes
-    address = address if np.ndim(address) else np.broadcast_to(address, frame.count)
-    for part in frame.batch.parts_of(lanes, "shared", address, 8):
-        words = part.data.view(np.uint64)
-        for place, at in enumerate((part.offset // 8).tolist()):
-            word = int(words[at])
-            if len(found) <= place:
-                found = np.resize(found, place + 1)
-            found[place] = word
-            words[at] = change(word, place)
-    return found
 
 
 def mbarrier_done(operands: Operands, one: Instruction) -> Callable[[Frame], Value]:

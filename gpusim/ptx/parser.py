@@ -20,6 +20,7 @@ from gpusim.ptx.syntax import (
     Variable,
     Vector,
 )
+from gpusim.ptx.tensor_map_layout import lowered
 
 _SPACES = {".global", ".const", ".shared", ".local", ".param"}
 _LINKING = {".visible", ".extern", ".weak", ".common"}
@@ -425,9 +426,10 @@ class _Parser:
                 raise self._wrong(f"',' or ';' expected, there is {self._now.text!r}")
         self._expect(";")
         made = Instruction(opcode, tuple(modifiers), tuple(operands), guard, line, None)
-        if self._loc is not None:
-            self._places.append((made, *self._loc))
-        function.body.append(made)
+        for part in lowered(made, function):
+            if self._loc is not None:
+                self._places.append((part, *self._loc))
+            function.body.append(part)
 
     def _listed(self, end: str) -> Vector:
         """Operands between brackets."""

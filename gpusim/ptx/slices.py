@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from attrs import define
 
 from gpusim.ptx.flow import ends_block
-from gpusim.ptx.origins import SHARED, Origin, Origins, Pointers, meets
+from gpusim.ptx.origins import ANY, SHARED, Origin, Origins, Pointers, meets
 from gpusim.ptx.syntax import Address, Instruction, Operand
 from gpusim.ptx.uses import address_registers, guard_of, named, read, sources_of, written
 
@@ -100,6 +100,8 @@ class _Slicer:
             self._need(address_registers(one))
             if one.opcode == "cp":
                 self._need(read(one))
+            if one.has("tensor") and one.opcode == "cp":
+                self._contents |= self._pointers.at(one.operands[1 - _to_global(one)])
             if one.opcode in {"wmma.load", "wmma.store"}:
                 self._need(name for operand in one.operands[2:] for name in named(operand))
 
@@ -118,6 +120,8 @@ class _Slicer:
             return frozenset({SHARED})
         if one.opcode == "cp" and _to_global(one):
             return frozenset({SHARED})
+        if one.opcode == "cp" and one.has("tensor"):
+            return frozenset({ANY})
         if one.opcode == "cp":
             return self._pointers.at(operand)
         return self._pointers.of(one, operand)
@@ -138,6 +142,7 @@ class _Slicer:
             if not isinstance(target, Address):
                 return False
             of = self._pointers.at(target) if _to_global(one) else frozenset({SHARED})
+            of = frozenset({ANY}) if _to_global(one) and one.has("tensor") else of
             return meets(of, self._contents)
         if one.opcode == "stmatrix":
             return meets(frozenset({SHARED}), self._contents)

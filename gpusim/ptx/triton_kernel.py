@@ -71,7 +71,7 @@ class TritonKernel:
 
     function: Any
     capability: int = DEFAULT_CAPABILITY
-    _kernels: dict[str, tuple[Kernel, int, int]] = field(factory=dict)
+    _kernels: dict[str, tuple[Kernel, int, int, int]] = field(factory=dict)
 
     def launch(self, grid: Grid, *args: Any, execute: bool = True, **kwargs: Any) -> None:
         """Launch it, as ``kernel[grid](...)`` does on a GPU.
@@ -103,13 +103,15 @@ class TritonKernel:
         key = repr((signature, sorted(constants.items()), sorted(aligned), options))
         if key not in self._kernels:
             self._kernels[key] = self._compiled(signature, constants, aligned, options)
-        kernel, warps, shared = self._kernels[key]
+        kernel, warps, shared, scratch = self._kernels[key]
         programs = grid(dict(values)) if callable(grid) else grid
         names = [name for name in values if signature[name] != "constexpr"]
         arguments = {name: values[name] for name in names}
+        shape = Shape(grid_of(programs), (32 * warps, 1, 1))
         for number in range(len(kernel.function.parameters) - len(names)):
             arguments[f"scratch {number}"] = 0  # the compiler's own
-        shape = Shape(grid_of(programs), (32 * warps, 1, 1))
+        if scratch:
+            arguments["scratch 0"] = np.zeros(scratch * shape.blocks, np.uint8)
         current().launch(kernel, shape, arguments, shared, execute)
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -180,8 +182,8 @@ class TritonKernel:
         constants: dict[str, Any],
         aligned: set[int],
         options: dict[str, Any],
-    ) -> tuple[Kernel, int, int]:
-        """The kernel, its warps, and bytes of shared memory."""
+    ) -> tuple[Kernel, int, int, int]:
+        """The kernel, its warps, bytes of shared memory, and of scratch memory a program."""
         triton = _triton()
         from triton.backends.compiler import GPUTarget
         from triton.compiler import ASTSource
@@ -206,7 +208,8 @@ class TritonKernel:
         registers = registers_of(made.asm.get("cubin", b""), made.metadata.name)
         kernel = made_kernel(module, made.metadata.name, text, registers)
         threads = kernel.function.limits.get("reqntid") or (32 * made.metadata.num_warps,)
-        return kernel, threads[0] // 32, int(made.metadata.shared)
+        scratch = int(getattr(made.metadata, "global_scratch_size", 0))
+        return kernel, threads[0] // 32, int(made.metadata.shared), scratch
 
 
 def triton_kernel(function: Any, capability: int = DEFAULT_CAPABILITY) -> TritonKernel:

@@ -28,6 +28,24 @@ def softmax(x_ptr, out_ptr, stride, n, BLOCK: tl.constexpr):
     x = tl.load(x_ptr + row * stride + column, mask=column < n, other=-float("inf"))
     e = tl.exp(x - tl.max(x, 0))
     tl.store(out_ptr + row * stride + column, e / tl.sum(e, 0), mask=column < n)
+
+@triton.jit
+def load_tiles(x_ptr, out_ptr, rows, columns, M: tl.constexpr, N: tl.constexpr):
+    tile = tl.make_tensor_descriptor(x_ptr, [rows, columns], [columns, 1], [M, N])
+    i, j = tl.program_id(0) * M, tl.program_id(1) * N
+    row, column = i + tl.arange(0, M), j + tl.arange(0, N)
+    inside = (row[:, None] < rows) & (column[None, :] < columns)
+    places = row[:, None] * columns + column[None, :]
+    tl.store(out_ptr + places, tile.load([i, j]), mask=inside)
+
+@triton.jit
+def store_tiles(x_ptr, out_ptr, rows, columns, M: tl.constexpr, N: tl.constexpr):
+    tile = tl.make_tensor_descriptor(out_ptr, [rows, columns], [columns, 1], [M, N])
+    i, j = tl.program_id(0) * M, tl.program_id(1) * N
+    row, column = i + tl.arange(0, M), j + tl.arange(0, N)
+    inside = (row[:, None] < rows) & (column[None, :] < columns)
+    places = row[:, None] * columns + column[None, :]
+    tile.store([i, j], tl.load(x_ptr + places, mask=inside, other=0))
 """
 
 
@@ -92,3 +110,17 @@ def test_without_triton_the_error_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "triton", None)
     with pytest.raises(UserError, match=r"pip install 'gpusim\[triton\]'"):
         gpusim.triton_kernel(len)
+
+
+@pytest.mark.parametrize("capability", [80, 90])
+@pytest.mark.parametrize(
+    ("dtype", "rows", "columns"), [("float32", 16, 64), ("float16", 32, 32), ("int8", 16, 16)]
+)
+def test_descriptors_of_tensors_with_each_swizzle(kernels, capability, dtype, rows, columns):
+    x = (np.random.default_rng(0).random((50, 144)) * 100).astype(dtype)
+    grid = (-(-50 // rows), -(-144 // columns))
+    for function in (kernels.load_tiles, kernels.store_tiles):
+        out = np.zeros_like(x)
+        kernel = gpusim.triton_kernel(function, capability)
+        kernel.launch(grid, x, out, 50, 144, M=rows, N=columns)
+        assert (out == x).all()
