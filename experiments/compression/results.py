@@ -61,7 +61,12 @@ def speedup(table: pd.DataFrame) -> pd.DataFrame:
 
 def interval(gains: pd.Series) -> str:
     """The ends of a gain over the R that were tried."""
-    return f"{gains.min():.3g} to {gains.max():.3g} over R"
+    low, high = (f"{end:.3g}" if abs(end) < 1000 else f"{end:,.0f}" for end in _ends(gains))
+    return f"{low} to {high} over R"
+
+
+def _ends(gains: pd.Series) -> tuple[float, float]:
+    return float(gains.min()), float(gains.max())
 
 
 @figure(
