@@ -36,7 +36,7 @@ def blame(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Say which array, and which line of code, TLB misses and stalls come from."""
+    """Show which arrays, and which lines of code, TLB misses and stalls come from."""
     from gpusim.results.blame import answers
     from gpusim.results.blame import blame as blame_of
 

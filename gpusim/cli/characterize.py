@@ -49,7 +49,7 @@ def characterize(
     variant: Variants = None,
     settings: Settings = None,
     scale: Scale = "quick",
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0,
     tlbs: Annotated[
         str | None,
         typer.Option(
@@ -67,7 +67,7 @@ def characterize(
     allow_code: AllowCode = False,
     as_json: Json = False,
 ) -> None:
-    """Tell reuse, reuse distances and footprint of a workload, or what TLBs do with it."""
+    """Measure reuse, reuse distances and footprint of a workload, or how TLB designs do on it."""
     if allow_code:
         permit(Imports.ALL)
     if plot is not None:

@@ -43,12 +43,14 @@ def checkpoint(
     ] = "1M",
     variant: Variants = None,
     settings: Settings = None,
-    scale: Annotated[str, typer.Option(help="smoke, quick or paper.")] = "quick",
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    scale: Annotated[
+        str, typer.Option(help="Size of the inputs: smoke, quick or paper.")
+    ] = "quick",
+    seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0,
     allow_code: AllowCode = False,
     as_json: Json = False,
 ) -> None:
-    """Execute the begin of a workload once, for many runs that start from it: gpusim run --from."""
+    """Execute the beginning of a workload once, for runs that start there: gpusim run --from."""
     if allow_code:
         permit(Imports.ALL)
     from gpusim.cli.progress import block_progress

@@ -24,11 +24,13 @@ _ALWAYS = ("cycles", "ipc")
 
 def compare(
     a: Annotated[Path, typer.Argument(metavar="A.h5", help="Result of a run.")],
-    b: Annotated[Path, typer.Argument(metavar="B.h5", help="Result that is compared with it.")],
-    rows: Annotated[int, typer.Option("-n", min=1, help="Rows of each table, at most.")] = 10,
+    b: Annotated[Path, typer.Argument(metavar="B.h5", help="Result to compare with it.")],
+    rows: Annotated[
+        int, typer.Option("-n", min=1, help="Maximum number of rows of each table.")
+    ] = 10,
     as_json: Json = False,
 ) -> None:
-    """Tell what got faster from A to B, and where the cycles went instead."""
+    """Show what got faster from A to B, and where the cycles went instead."""
     from gpusim.results import compare as compare_results
 
     with opened(a, b) as results:

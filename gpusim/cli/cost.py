@@ -20,12 +20,12 @@ def cost(
     settings: Settings = None,
     base: Annotated[
         list[str] | None,
-        typer.Option(help="Variant to compare with; default: the model without any."),
+        typer.Option(help="Variant to compare with (default: the model without variants)."),
     ] = None,
     allow_code: AllowCode = False,
     as_json: Json = False,
 ) -> None:
-    """Tell what a machine's policies keep in hardware, and how much more that is than its base."""
+    """Show what storage a machine's policies need in hardware, and how much more than its base."""
     if allow_code:
         permit(Imports.ALL)
     from gpusim.machine.cost import compare_storage

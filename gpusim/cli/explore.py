@@ -30,7 +30,7 @@ def explore(
         typer.Option("--to", parser=whole_cycles, metavar="CYCLE", help="Cycle after the last."),
     ] = None,
 ) -> None:
-    """Write a page on which a run can be looked into, cycle by cycle, in any browser."""
+    """Write an HTML page on which to look into a run, cycle by cycle."""
     from gpusim.views.explore import explore as explore_page
 
     files = (file,) if other is None else (file, other)

@@ -28,11 +28,11 @@ _FOLDED_FROM = 3
 def follow(
     file: Annotated[Path, typer.Argument(metavar="FILE.h5", help="Result with recorded requests.")],
     slowest: Annotated[
-        int | None, typer.Option(min=1, help="How many of the slowest; 3 if not given.")
+        int | None, typer.Option(min=1, help="Number of the slowest transactions (default 3).")
     ] = None,
-    app: Annotated[str | None, typer.Option(help="Only those of an application.")] = None,
-    sm: Annotated[int | None, typer.Option(min=0, help="Only those of an SM.")] = None,
-    warp: Annotated[int | None, typer.Option(min=0, help="Only those of a warp.")] = None,
+    app: Annotated[str | None, typer.Option(help="Only transactions of this application.")] = None,
+    sm: Annotated[int | None, typer.Option(min=0, help="Only transactions of this SM.")] = None,
+    warp: Annotated[int | None, typer.Option(min=0, help="Only transactions of this warp.")] = None,
     request: Annotated[
         list[int] | None, typer.Option(help="Row in the table requests; may be repeated.")
     ] = None,

@@ -97,7 +97,8 @@ def how_far(
     done = progress.transactions
     if expected and done <= expected:
         share = 1.0 if progress.done else min(done / expected, _WHOLE)
-        left = (expected - done) / transactions_a_second if transactions_a_second > 0 else None
+        known = share < _WHOLE and transactions_a_second > 0  # the last ones are under way for long
+        left = (expected - done) / transactions_a_second if known else None
         return HowFar(share, f"{share:.0%}, {blocks}".replace("%", " %"), left, of_launches=False)
     share = progress.blocks_done / progress.blocks_known if progress.blocks_known else 0.0
     left = elapsed * (1 - share) / share if share else None

@@ -33,7 +33,10 @@ def list_things(
         list[str] | None, typer.Argument(help="Only those in which all of these words occur.")
     ] = None,
     paper: Annotated[
-        str | None, typer.Option(help="Only the workloads of a paper, by its names, such as mask.")
+        str | None,
+        typer.Option(
+            help="Only the workloads of a paper, by the names it has for them, such as mask."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:

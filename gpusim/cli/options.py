@@ -87,7 +87,7 @@ Variants = Annotated[
     typer.Option(
         "--variant",
         "-v",
-        help="Variant of the model, recipe, or a recipe's file; they stack.",
+        help="Variant of the model, name of a recipe, or path of one; applied in their order.",
         autocompletion=begins(_recipes),
     ),
 ]
@@ -95,12 +95,14 @@ Settings = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
-        help="KEY=VALUE, such as tlb.L2.entries=1024; may be repeated.",
+        help="Set a key, such as tlb.L2.entries=1024; may be repeated.",
         autocompletion=_setting_begins,
     ),
 ]
 SCALES, RECORDS = begins(_scales), _record_begins
-Scale = Annotated[str, typer.Option(help="smoke, quick or paper.", autocompletion=SCALES)]
+Scale = Annotated[
+    str, typer.Option(help="Size of the inputs: smoke, quick or paper.", autocompletion=SCALES)
+]
 
 
 class PictureKind(StrEnum):
@@ -111,7 +113,8 @@ class PictureKind(StrEnum):
 
 
 Picture = Annotated[
-    PictureKind, typer.Option("--format", help="Of pictures: png (300 dots an inch) or svg.")
+    PictureKind,
+    typer.Option("--format", help="Format of pictures: png (300 dots per inch) or svg."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
@@ -124,14 +127,14 @@ Seeds = Annotated[
         "--seeds",
         min=1,
         metavar="N",
-        help="Run with N seeds, one after the other; print means and 95 % intervals.",
+        help="Run with N seeds, one after another; print means and 95 % intervals.",
     ),
 ]
 Shift = Annotated[
     str | None,
     typer.Option(
         metavar="KEY",
-        help="With --seeds: shift this key by 0, +1, -1, +2, … run by run, such as l2.latency.",
+        help="With --seeds: change this key by 0, +1, -1, +2, … run by run, such as l2.latency.",
     ),
 ]
 

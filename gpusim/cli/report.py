@@ -15,10 +15,13 @@ from gpusim.core.terminal_text import shown
 def report(
     file: Annotated[Path, typer.Argument(metavar="FILE.h5", help="Result of a run.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Page; FILE.html beside it if not given.")
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="HTML page to write (default: FILE.html beside FILE.h5)."
+        ),
     ] = None,
 ) -> None:
-    """Write a run as one HTML page: what translation cost, where the cycles went, and when."""
+    """Write a run as one HTML page: the answer, where the cycles went, and when."""
     from gpusim.views.report import write_report
     from gpusim.views.report.picture import missing_records
 

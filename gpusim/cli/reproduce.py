@@ -33,27 +33,32 @@ def reproduce(
     ids: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Of papers, figures or claims: orch, orch.fig11, ... (default: all).",
+            help="Papers, figures or claims: orch, orch.fig11, ... (default: all).",
             autocompletion=begins(_ids),
         ),
     ] = None,
     scale: Annotated[
-        str, typer.Option(help="Of the programs: smoke, quick or paper.", autocompletion=SCALES)
+        str,
+        typer.Option(
+            help="Size of the programs' inputs: smoke, quick or paper.", autocompletion=SCALES
+        ),
     ] = "quick",
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder of runs; figures and sweeps share it.")
+        Path,
+        typer.Option("--output", "-o", help="Folder of runs, which figures and sweeps can share."),
     ] = Path("gpusim-runs"),
     docs: Annotated[Path, typer.Option(help="Folder of the pages and their pictures.")] = Path(
         "gpusim-pages"
     ),
     jobs: Annotated[
-        int | None, typer.Option("--jobs", "-j", min=1, help="Processes (default: one a core).")
+        int | None,
+        typer.Option("--jobs", "-j", min=1, help="Number of processes (default: one per core)."),
     ] = None,
     dask: Annotated[
-        str | None, typer.Option(help="Run on a Dask cluster, by its scheduler: tcp://host:8786.")
+        str | None, typer.Option(help="Address of a Dask scheduler to run on: tcp://host:8786.")
     ] = None,
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Run once more what has failed.")
+        bool, typer.Option("--retry-failed", help="Run again what has failed.")
     ] = False,
     choices: Annotated[
         bool,
@@ -67,7 +72,7 @@ def reproduce(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Make figures of papers again, and hold their claims beside what is measured here."""
+    """Reproduce figures of papers, and compare their claims with what is measured here."""
     from gpusim.cli.sweep_view import sweep_progress
     from gpusim.studies.reproduce.catalog import choose
     from gpusim.studies.reproduce.page import PICTURES

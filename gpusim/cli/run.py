@@ -51,7 +51,7 @@ def run(
     variant: Variants = None,
     settings: Settings = None,
     scale: Scale = "quick",
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0,
     options: RunOptions,
     seeds: Seeds = None,
     shift: Shift = None,

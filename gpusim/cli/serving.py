@@ -21,7 +21,7 @@ Serve = Annotated[
         min=0,
         max=65535,
         metavar="PORT",
-        help="Show it in a browser while it goes, on this port of this machine (0: a free one).",
+        help="Serve a page with the progress at this port of this machine (0: any free one).",
     ),
 ]
 ServeAddress = Annotated[
@@ -29,7 +29,7 @@ ServeAddress = Annotated[
     typer.Option(
         "--serve-address",
         metavar="ADDRESS",
-        help="Let others see it at this address, too; they need the token that is printed.",
+        help="Serve that page at this address, too; readers need the token that is printed.",
     ),
 ]
 

@@ -25,10 +25,10 @@ def study(
         str, typer.Argument(help="See gpusim list studies.", autocompletion=begins(_names))
     ],
     arguments: Annotated[
-        list[str] | None, typer.Argument(help="The study's own: gpusim study NAME --help.")
+        list[str] | None, typer.Argument(help="Arguments of the study: gpusim study NAME --help.")
     ] = None,
 ) -> None:
-    """Run a study that comes along; its output goes to gpusim-studies/NAME by default."""
+    """Run a study that comes with gpusim; its output goes to gpusim-studies/NAME by default."""
     from gpusim.studies.scripts import find_study, run_study
 
     status = run_study(find_study(name), arguments or ())

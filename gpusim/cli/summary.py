@@ -18,7 +18,6 @@ from rich.text import Text
 from gpusim.cli.console import stdout_console
 from gpusim.cli.node_summary import node_tables
 from gpusim.results.answer import answer
-from gpusim.results.bank_waits import bank_waits
 from gpusim.results.quantity import (
     HeadlineTable,
     first_names,
@@ -26,6 +25,7 @@ from gpusim.results.quantity import (
     full_name,
     headline_rows,
 )
+from gpusim.results.wait_roots import wait_roots
 
 if TYPE_CHECKING:
     from gpusim.results.result import Result
@@ -79,7 +79,7 @@ def print_summary(
             console.print(table)
     for table in node_tables(result):
         console.print(table)
-    for state, parts in bank_waits(result):
+    for state, parts in wait_roots(result):
         console.print(Text(f"of {state}: {parts}"))
     if "blame" in result.tables:
         from gpusim.results.blame import answers
@@ -130,7 +130,7 @@ def _headline(result: Result, rows: HeadlineTable, apps: Sequence[str]) -> Table
             table.add_row(Text(section, style="bold"))
         for number in names:
             amounts, unit = _amounts(result, [full_name(app, number) for app in apps])
-            if any(amounts):
+            if any(amounts) and not (number.endswith("_waits") and not result.summary[number]):
                 label = rows.descriptions[number]
                 table.add_row(*map(Text, (label, *(text or "–" for text in amounts), unit)))
     return table

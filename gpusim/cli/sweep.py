@@ -37,29 +37,38 @@ def sweep(
         ),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Folder of runs; sweeps may share it.")
+        Path | None,
+        typer.Option("--output", "-o", help="Folder of runs, which several sweeps can share."),
     ] = None,
     jobs: Annotated[
-        int | None, typer.Option("--jobs", "-j", min=1, help="Processes (default: one a core).")
+        int | None,
+        typer.Option("--jobs", "-j", min=1, help="Number of processes (default: one per core)."),
     ] = None,
     dask: Annotated[
-        str | None, typer.Option(help="Run on a Dask cluster, by its scheduler: tcp://host:8786.")
+        str | None, typer.Option(help="Address of a Dask scheduler to run on: tcp://host:8786.")
     ] = None,
-    scale: Annotated[str | None, typer.Option(help="Instead of the sweep's.")] = None,
+    scale: Annotated[
+        str | None, typer.Option(help="Size of the inputs, instead of the sweep's own.")
+    ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only tell what would be run, and how long.")
+        bool,
+        typer.Option("--dry-run", help="Only show what would be run, and how long it will take."),
     ] = False,
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Run once more what has failed.")
+        bool, typer.Option("--retry-failed", help="Run again what has failed.")
     ] = False,
     time_limit: Annotated[
-        float | None, typer.Option(min=0, help="Minutes after which a run is given up.")
+        float | None, typer.Option(min=0, help="Minutes after which a run is ended as failed.")
     ] = None,
     hang_limit: Annotated[
-        float | None, typer.Option(min=0, help="The same without any progress (default 30).")
+        float | None,
+        typer.Option(
+            min=0,
+            help="Minutes without progress after which a run is ended as failed (default 30).",
+        ),
     ] = None,
     status: Annotated[
-        Path | None, typer.Option(help="Only tell how far the sweeps in this folder are.")
+        Path | None, typer.Option(help="Only show how far the sweeps in this folder are.")
     ] = None,
     seeds: Seeds = None,
     shift: Shift = None,
@@ -69,7 +78,7 @@ def sweep(
     allow_code: AllowCode = False,
     as_json: Json = False,
 ) -> None:
-    """Run all combinations that a sweep names; what is there already is not run again."""
+    """Run all combinations of a sweep that have not been run yet."""
     if allow_code:
         permit(Imports.ALL)
     if status is not None:

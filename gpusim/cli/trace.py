@@ -34,7 +34,7 @@ def record(
     ],
     output: Output,
     scale: Scale = "quick",
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0,
     settings: Settings = None,
     warp_size: Annotated[
         int, typer.Option(min=1, help="Threads of a warp of the models that shall run it.")

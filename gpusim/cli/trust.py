@@ -17,7 +17,7 @@ def trust(
     ] = None,
     remove: Annotated[bool, typer.Option("--remove", help="Trust it no longer.")] = False,
 ) -> None:
-    """Let models, recipes, workloads and sweeps in a folder name code of their own."""
+    """Allow models, recipes, workloads and sweeps in a folder to name code of their own."""
     if folder is not None:
         from gpusim.files.trusted_folders import mark_trusted
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from mypy_extensions import mypyc_attr
+
 Piece = tuple[int, int, int]
 """State, first cycle, cycle after the last."""
 
@@ -18,6 +20,9 @@ class Pieces:
     def blame(self, state: int, blame: int, cycles: int) -> None:
         """Something (`gpusim.core.blame.Blame`) is to blame for cycles of a state's pieces."""
 
+    def root(self, state: int, root: int, cycles: int) -> None:
+        """In cycles of a state's pieces, what was waited for itself waited (`Root`)."""
+
 
 class KeptPieces(Pieces):
     """Pieces that are kept.
@@ -33,3 +38,14 @@ class KeptPieces(Pieces):
 
     def add(self, state: int, begin: int, end: int) -> None:
         self.pieces.append((state, begin, end))
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Trailed:
+    """An object with a trail: the states that it has been in, and since when."""
+
+    __slots__ = ()
+
+    def cut(self, start: int, end: int, pieces: Pieces) -> None:
+        """Add the pieces of ``[start, end)``, which they tile, the last one first."""
+        raise NotImplementedError

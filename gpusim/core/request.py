@@ -14,7 +14,7 @@ from typing import Final
 
 from mypy_extensions import mypyc_attr, trait
 
-from gpusim.core.cut import KeptPieces, Piece, Pieces
+from gpusim.core.cut import KeptPieces, Piece, Pieces, Trailed
 from gpusim.core.engine import Sink
 from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping
 from gpusim.core.unboxed import IntList
@@ -33,17 +33,6 @@ class Kind(IntEnum):
     """A page-table entry is read."""
     WRITEBACK = 5
     """A dirty line leaves the L2 cache."""
-
-
-@mypyc_attr(allow_interpreted_subclasses=True)
-class Trailed:
-    """An object with a trail: the states that it has been in, and since when."""
-
-    __slots__ = ()
-
-    def cut(self, start: int, end: int, pieces: Pieces) -> None:
-        """Add the pieces of ``[start, end)``, which they tile, the last one first."""
-        raise NotImplementedError
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _SECTIONS = {
     "tlb_": "translation",
+    "mshr_": "caches",
     "walk": "translation",
     "cost_": "translation",
     "cycles_without_": "translation",

@@ -51,7 +51,7 @@ _PLACES: Mapping[str, Place] = {
     "barrier": Place("barriers", _BELOW),
     "shared": Place("shared memory"),
     "credit": Place("store credits", _BELOW, held=True),
-    "mshr": Place("MSHRs", _BELOW, held=True),
+    "mshr": Place("MSHRs", (*_BELOW, "mshr_*_waits"), held=True),
     "cache": Place("the L1 caches", ("l1_hit_rate", "transactions")),
     "interconnect": Place(
         "the crossbar", ("l1_hit_rate", "transactions", "l2_hit_rate", _BANK_WAITS)
@@ -81,5 +81,6 @@ def place_of(state: str) -> Place:
     if state.startswith(TLB_PREFIX):
         level = state.removeprefix(TLB_PREFIX)
         numbers = [f"tlb_{level}_{what}" for what in ("lookups", "hit_rate", "queueing")]
-        return Place(f"the {level} TLB", (*numbers, "walks", "walk_queueing", "walk_latency"))
+        walks = ("walks", "walk_queueing", "walk_latency", "tlb_walk*_waits")
+        return Place(f"the {level} TLB", (*numbers, *walks))
     return _PLACES.get(state, Place(state))

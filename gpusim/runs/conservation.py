@@ -30,6 +30,7 @@ def check_conservation(machine: Machine) -> None:
         [
             *_drained(machine),
             *_lives(machine),
+            *_roots(machine),
             *_laws(machine),
             *_warps(machine),
             *_first_runs(machine),
@@ -114,6 +115,24 @@ def _lives(machine: Machine) -> Iterator[str]:
                         f"lives: on SM {sm.index} the warps of {app} wait {part} cycles for "
                         f"stalled L2 banks in the state {state.name.lower()}, which lasts "
                         f"{sums[state]}"
+                    )
+
+
+def _roots(machine: Machine) -> Iterator[str]:
+    """Waits with a root are no longer than the states that they are parts of."""
+    for sm in machine.sms:
+        ledger = sm.ledger
+        for app, sums, waits in zip(machine.names, ledger.sums, ledger.root_waits, strict=True):
+            held = (
+                (State.MSHR, waits.mshr),
+                (State.CREDIT, waits.credit),
+                (State.TLB, waits.tlb),
+            )
+            for state, part in held:
+                if part > sums[state]:
+                    yield (
+                        f"lives: on SM {sm.index} {part} cycles of the warps of {app} in the state "
+                        f"{machine.states[state]} have a root, and it lasts {sums[state]}"
                     )
 
 

@@ -127,18 +127,16 @@ class RunOptions:
     log: Path | None = field(
         default=None,
         converter=_path,
-        metadata=_facts(
-            "File of JSON lines that tell of the run while it runs.", Path, writes=True
-        ),
+        metadata=_facts("File of JSON lines, written while the run goes on.", Path, writes=True),
     )
     log_every: int | None = field(
         default=None,
-        metadata=_facts("Simulated cycles between two of them (default 10_000).", int),
+        metadata=_facts("Simulated cycles between two records of the log (default 10_000).", int),
     )
     events: Path | None = field(
         default=None,
         converter=_path,
-        metadata=_facts("File of what happens to pages: shootdowns, probes, …", Path, decides=True),
+        metadata=_facts("File of page events: shootdowns, remaps, probes.", Path, decides=True),
     )
     until: tuple[str, ...] = field(
         default=(),
@@ -154,7 +152,7 @@ class RunOptions:
         default="",
         converter=_skip,
         metadata=_facts(
-            "What is executed first without a clock, while caches are kept warm: 3launches, "
+            "Part to execute first without timing, keeping caches warm: 3launches, "
             "1kblocks, 5Minstructions.",
             decides=True,
         ),
@@ -163,7 +161,7 @@ class RunOptions:
         default="",
         converter=_sample,
         metadata=_facts(
-            "Time windows only, and estimate the whole: "
+            "Time sampled windows only and estimate the whole run: "
             "windows=30,length=100kinstructions,warm=50kinstructions[,by=launch][,seed=0], "
             "or whole launches: windows=10,length=launch[,seed=0].",
             decides=True,

@@ -8,8 +8,8 @@ import pytest
 import gpusim
 from gpusim.config.schema import GpuConfig
 from gpusim.core.blame import Blame
-from gpusim.core.cut import KeptPieces, Piece
-from gpusim.core.request import Trailed, Traveller
+from gpusim.core.cut import KeptPieces, Piece, Trailed
+from gpusim.core.request import Traveller
 from gpusim.core.states import State
 from gpusim.core.unboxed import IntList, zeros
 from gpusim.files.units import Bytes
@@ -17,6 +17,7 @@ from gpusim.hardware.cache.bank_stalls import BankStalls, BankWait
 from gpusim.hardware.sm.history import History
 from gpusim.hardware.sm.l2_waits import L2Waits
 from gpusim.hardware.sm.ledger import BookedPieces
+from gpusim.hardware.sm.root_waits import RootWaits
 from gpusim.machine import Machine, Tenant
 from gpusim.results.bank_waits import bank_waits
 from gpusim.results.comparison import compare
@@ -110,7 +111,7 @@ def told(trailed: Trailed, start: int, end: int) -> tuple[list[Piece], dict[str,
     pieces, waits = KeptPieces(), L2Waits()
     trailed.cut(start, end, pieces)
     sums = zeros(len(State))
-    trailed.cut(start, end, BookedPieces(sums, waits))
+    trailed.cut(start, end, BookedPieces(sums, waits, RootWaits()))
     assert sum(sums) == sum(until - begin for _, begin, until in pieces.pieces) == end - start
     return pieces.pieces[::-1], counts(waits)
 

@@ -19,6 +19,7 @@ from gpusim.hardware.paging.link import LinkCounters
 from gpusim.hardware.paging.page_faults import FaultCounters
 from gpusim.hardware.sm.counters import SmCounters
 from gpusim.hardware.sm.l2_waits import L2Waits
+from gpusim.hardware.sm.root_waits import RootWaits
 from gpusim.hardware.sm.time_slicer import SliceCounters
 from gpusim.hardware.tlb.dead_pages import DeadPageCounters
 from gpusim.hardware.tlb.level import TlbCounters, TlbQueueCounters
@@ -29,7 +30,7 @@ from gpusim.hardware.tlb.utilisation import EvictedEntries
 from gpusim.hardware.walk.walker import WalkCounters, WalkersCounters
 
 CLASSES: dict[str, tuple[type, ...]] = {
-    "sm": (SmCounters, L2Waits),
+    "sm": (SmCounters, L2Waits, RootWaits),
     "tlb": (TlbCounters, TokenCounters, DeadPageCounters, TlbQueueCounters, LongMissCounters),
     "stage": (PrefetchBufferCounters,),
     "walk": (WalkCounters, WalkersCounters),

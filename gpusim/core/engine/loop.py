@@ -14,6 +14,7 @@ from simpy.core import StopSimulation
 from simpy.events import NORMAL, URGENT, EventPriority
 
 from gpusim.core.blame import Blames
+from gpusim.core.cut import Trailed
 from gpusim.core.unboxed import IntDict, IntHeap, heappop, heappush
 
 NEVER: Final = 1 << 60
@@ -43,6 +44,15 @@ class Wakeable:
             since: the cycle.
         """
 
+    def freed_by(self, cause: Trailed) -> None:
+        """Room comes as something that held it is done; called before `now`.
+
+        Most senders keep no account of why they waited.
+
+        Args:
+            cause: it, whose trail says what it waited for meanwhile.
+        """
+
 
 class Waiters:
     """A queue of senders that wait for room, in the order in which they asked, each once.
@@ -62,6 +72,12 @@ class Waiters:
             if one is sender:
                 return
         self.waiting.append(sender)
+
+    def wake_after(self, cause: Trailed) -> None:
+        """Wake all of them, as something that held what they wait for is done."""
+        for sender in self.waiting:
+            sender.freed_by(cause)
+        self.wake()
 
     def wake(self, room: int = NEVER) -> None:
         """Wake the first `room` of them; they no longer wait."""

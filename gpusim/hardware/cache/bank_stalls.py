@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from gpusim.core.blame import Blames
-from gpusim.core.cut import Pieces
+from gpusim.core.cut import Pieces, Trailed
 from gpusim.core.engine import NEVER
-from gpusim.core.request import Trailed
 from gpusim.core.states import State
 
 _L2: Final = int(State.L2)

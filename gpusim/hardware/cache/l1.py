@@ -195,7 +195,7 @@ class L1Cache(Component, FirstCache):
             assert waiter.access is not None
             waiter.access.answered(waiter)
         if self._blocked.waiting:
-            self._blocked.wake()
+            self._blocked.wake_after(filled)
 
     def when_free(self, sender: Wakeable) -> None:
         """Wake `sender` when an MSHR becomes free."""

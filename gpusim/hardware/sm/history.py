@@ -7,13 +7,16 @@ from typing import Final, Protocol
 from mypy_extensions import mypyc_attr
 
 from gpusim.core.blame import Blames
-from gpusim.core.cut import Pieces
+from gpusim.core.cut import Pieces, Trailed
 from gpusim.core.engine import EventLoop, Stall, Wake, Wakeable
-from gpusim.core.request import Trailed
+from gpusim.core.roots import Roots
 from gpusim.core.states import State
 from gpusim.core.unboxed import position, without_first, zeros
 
 _INTERCONNECT: Final = int(State.INTERCONNECT)
+_CREDIT: Final = int(State.CREDIT)
+_MSHR: Final = int(State.MSHR)
+_TLB: Final = int(State.TLB)
 _LONG: Final = 8192
 """Number of entries at which the older half is dropped: a query about an earlier time then gets
 the oldest state that is left."""
@@ -24,15 +27,17 @@ class History(Trailed):
 
     Attributes:
         blames: what is to blame for waiting for the crossbar.
+        roots: what it waited for that held what the unit waited for.
     """
 
-    __slots__ = ("_cycles", "_states", "blames")
+    __slots__ = ("_cycles", "_states", "blames", "roots")
 
     def __init__(self, state: int) -> None:
         self._states = zeros(1)
         self._cycles = zeros(1)
         self._states[0] = state
         self.blames = Blames()
+        self.roots = Roots()
 
     def enter(self, state: int, now: int) -> None:
         """From `now` on, the unit is in `state`; of several in one cycle, the last one counts.
@@ -72,6 +77,8 @@ class History(Trailed):
         pieces.add(state, start, end)
         if state == _INTERCONNECT:
             self.blames.book(state, start, end, pieces)
+        elif state == _MSHR or state == _CREDIT or state == _TLB:
+            self.roots.book(state, start, end, pieces)
 
 
 class Freeable(Protocol):
@@ -104,9 +111,13 @@ class RecordedStall(Stall):
 
     def until_free(self, what: Freeable, state: int) -> bool:
         """The unit waits, in `state`, until `what` is free; False, for the caller to return."""
+        what.when_free(self)
+        return self.until_freed(state)
+
+    def until_freed(self, state: int) -> bool:
+        """The unit waits, in `state`, for what will be given back; False."""
         self.active = True
         self._since = self._env._now
-        what.when_free(self)
         return self.note(state)
 
     def because(self, blames: Blames, since: int) -> None:
@@ -114,6 +125,13 @@ class RecordedStall(Stall):
         now = self._env._now
         if begin < now:
             self.history.blames.note_those_of(blames, begin, now)
+
+    def freed_by(self, cause: Trailed) -> None:
+        roots = self.history.roots
+        begin = max(self._since, roots.until)
+        now = self._env._now
+        if begin < now:
+            roots.note(cause, begin, now)
 
     def note(self, state: int) -> bool:
         """From now on those in the queue wait in `state`; False, for the caller to return."""

@@ -6,12 +6,12 @@ from typing import Final
 
 from mypy_extensions import mypyc_attr
 
-from gpusim.core.cut import KeptPieces, Pieces
+from gpusim.core.cut import KeptPieces, Pieces, Trailed
 from gpusim.core.engine import Probe
-from gpusim.core.request import Trailed
 from gpusim.core.states import State
 from gpusim.core.unboxed import IntList, zeros
 from gpusim.hardware.sm.l2_waits import L2Waits
+from gpusim.hardware.sm.root_waits import RootWaits
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -40,11 +40,12 @@ class Accountable:
 class BookedPieces(Pieces):
     """Pieces whose cycles are added to the sums of their states, and of what is to blame."""
 
-    __slots__ = ("_l2_waits", "_sums")
+    __slots__ = ("_l2_waits", "_root_waits", "_sums")
 
-    def __init__(self, sums: IntList, l2_waits: L2Waits) -> None:
+    def __init__(self, sums: IntList, l2_waits: L2Waits, root_waits: RootWaits) -> None:
         self._sums = sums
         self._l2_waits = l2_waits
+        self._root_waits = root_waits
 
     def add(self, state: int, begin: int, end: int) -> None:
         self._sums[state] += end - begin
@@ -52,18 +53,22 @@ class BookedPieces(Pieces):
     def blame(self, state: int, blame: int, cycles: int) -> None:
         self._l2_waits.add(state, blame, cycles)
 
+    def root(self, state: int, root: int, cycles: int) -> None:
+        self._root_waits.add(state, root, cycles)
+
 
 class Ledger:
     """Sums of warp-cycles by application and state for one SM, and the exact intervals.
 
     Attributes:
         l2_waits: ``l2_waits[app]``: of what is booked, the warp-cycles behind and at stalled banks.
+        root_waits: ``root_waits[app]``: of what is booked, those for what others held.
         lifetimes: ``lifetimes[app]``: lives of all warps that have ended, in cycles; equal to the
             sum over states at the end of a run.
         on_interval: SM, warp, warp slot, app, state, from, to.
     """
 
-    __slots__ = ("_sums", "_waits", "l2_waits", "lifetimes", "on_interval", "sm")
+    __slots__ = ("_sums", "_waits", "l2_waits", "lifetimes", "on_interval", "root_waits", "sm")
 
     def __init__(
         self,
@@ -75,7 +80,11 @@ class Ledger:
         self.sm = sm
         self._sums = [zeros(states) for _ in range(apps)]
         self.l2_waits = [L2Waits() for _ in range(apps)]
-        self._waits = [BookedPieces(self._sums[app], self.l2_waits[app]) for app in range(apps)]
+        self.root_waits = [RootWaits() for _ in range(apps)]
+        self._waits = [
+            BookedPieces(self._sums[app], self.l2_waits[app], self.root_waits[app])
+            for app in range(apps)
+        ]
         self.lifetimes = [0] * apps
         self.on_interval = on_interval
 

@@ -137,8 +137,7 @@ class LoadStoreUnit(Answerable):
                 kind = access.kind
                 posted = kind == _STORE or kind == _REDUCE
                 if posted and not self.credits:
-                    stall.active = True
-                    return stall.note(_CREDIT)
+                    return stall.until_freed(_CREDIT)
                 if not point.start(access, now):
                     return not stall.active
                 if posted:
@@ -170,7 +169,9 @@ class LoadStoreUnit(Answerable):
         """A store or an atomic comes back from the L2 cache."""
         if request.kind != _ATOMIC:
             self.credits += 1
-            self.stall.active = False
+            if self.stall.active:
+                self.stall.freed_by(request)
+                self.stall.active = False
             if self._stores_late and request.kind == _STORE:
                 self.l1.acknowledged(request)
         assert request.access is not None

@@ -8,9 +8,10 @@ from attrs import frozen
 from mypy_extensions import mypyc_attr, trait
 
 from gpusim.config.schema import GpuConfig
+from gpusim.core.cut import Trailed
 from gpusim.core.engine import EventLoop, Port, Probe, Sink
 from gpusim.core.interfaces import FirstCache, FirstTlb, Inbound
-from gpusim.core.request import MemoryRequest, Trailed
+from gpusim.core.request import MemoryRequest
 from gpusim.hardware.sm.history import RecordedStall
 from gpusim.hardware.sm.warp import Warp, WarpAccess
 

@@ -10,9 +10,10 @@ from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import GpuConfig
 from gpusim.core.component import Component
+from gpusim.core.cut import Trailed
 from gpusim.core.engine import NEVER, EventLoop, Port, Probe
 from gpusim.core.law import Law
-from gpusim.core.request import Kind, Trailed, Traveller
+from gpusim.core.request import Kind, Traveller
 from gpusim.core.signals import SignalBoard
 from gpusim.core.states import State
 from gpusim.core.unboxed import first_key, pair
@@ -560,4 +561,4 @@ class Sm(Component, Home):
         return (("requests", self.lsu.on_request),)
 
     def app_counters(self, app: int) -> Iterable[object]:
-        return (self.counters[app], self.ledger.l2_waits[app])
+        return (self.counters[app], self.ledger.l2_waits[app], self.ledger.root_waits[app])

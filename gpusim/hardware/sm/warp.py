@@ -8,10 +8,10 @@ from typing import Final
 from attrs import frozen
 from mypy_extensions import mypyc_attr
 
-from gpusim.core.cut import Pieces
+from gpusim.core.cut import Pieces, Trailed
 from gpusim.core.engine import Port
 from gpusim.core.mapping import ASID_SHIFT
-from gpusim.core.request import Access, MemoryRequest, Requester, Trailed, Traveller
+from gpusim.core.request import Access, MemoryRequest, Requester, Traveller
 from gpusim.core.states import State
 from gpusim.core.unboxed import IntDict, first_key
 from gpusim.core.warp_program import (

@@ -491,7 +491,7 @@ class TlbLevel(Stage, FirstTlb):
                 waiter.read_at = translation.read_at
             waiter.answer()
         if self._blocked.waiting:
-            self._blocked.wake()
+            self._blocked.wake_after(translation)
 
     def _held_back(self) -> Sequence[MemoryRequest]:
         """Requests put aside until misses under way are over."""

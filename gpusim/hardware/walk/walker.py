@@ -11,6 +11,7 @@ from mypy_extensions import mypyc_attr
 
 from gpusim.config.translation import WalkCacheConfig, WalkConfig
 from gpusim.core.counters import count
+from gpusim.core.cut import Trailed
 from gpusim.core.engine import NEVER, EventLoop, Port, Probe, Sink
 from gpusim.core.errors import UserError
 from gpusim.core.interfaces import Behind
@@ -20,6 +21,7 @@ from gpusim.core.metrics import FRACTION, Metric, PerCycle, Ratio, Total, declar
 from gpusim.core.mshr import MERGED, Mshrs
 from gpusim.core.registry import Slot, make_policy
 from gpusim.core.request import Kind, MemoryRequest, Purpose, Requester, Translation
+from gpusim.core.roots import Root, RootPieces
 from gpusim.core.signals import Signals
 from gpusim.core.stage import Stage
 from gpusim.core.states import State
@@ -36,6 +38,9 @@ from gpusim.hardware.walk.walk_cache import (
 )
 
 _WALK_READ: Final = int(Kind.WALK)
+_CROSSBAR: Final = int(Root.CROSSBAR)
+_L2: Final = int(Root.L2)
+_DRAM: Final = int(Root.DRAM)
 _WALKER: Final = int(State.WALKER)
 _WALK: Final = int(State.WALK)
 _PREFETCH: Final = int(Purpose.PREFETCH)
@@ -62,6 +67,28 @@ class PrefetchWalkCounters:
     cache_hits: int = count("probes that spared at least one level")
     again: int = count("walks begun anew, as a page changed when its entry was read", later=True)
     beside: int = count("of the levels read, those read beside another one", later=True)
+    reads_crossbar: int = count(
+        "cycles of page-table reads in the crossbar, summed", "cycles", later=True
+    )
+    reads_l2: int = count("cycles of page-table reads at L2 banks, summed", "cycles", later=True)
+    reads_dram: int = count(
+        "cycles in which page-table reads wait for DRAM, summed", "cycles", later=True
+    )
+    reads_other: int = count("cycles of page-table reads elsewhere, summed", "cycles", later=True)
+
+    def add_read(self, read: Trailed, begin: int, end: int) -> None:
+        """A page-table read was under way for ``[begin, end)``."""
+        pieces = RootPieces()
+        read.cut(begin, end, pieces)
+        for root, start, stop in pieces.pieces:
+            if root == _DRAM:
+                self.reads_dram += stop - start
+            elif root == _L2:
+                self.reads_l2 += stop - start
+            elif root == _CROSSBAR:
+                self.reads_crossbar += stop - start
+            else:
+                self.reads_other += stop - start
 
 
 @attr.s(auto_attribs=True)
@@ -448,6 +475,7 @@ class Walkers(Stage):
         if read.together is not None and not self._goes_on(read, read.together):
             return
         walk.read += 1
+        self._counters(walk.translation).add_read(read, walk.arrived, self.env._now)
         self._keep(walk, walk.level)
         walk.level += 1
         if self.on_level_read.listeners:

@@ -10,7 +10,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from gpusim.core.states import TLB_PREFIX, State
-from gpusim.results.bank_waits import bank_waits
+from gpusim.results.wait_roots import wait_roots
 from gpusim.views.plots import state_colours
 from gpusim.views.report.table import Cell, Group, Row, Table, percent, whole
 
@@ -102,7 +102,7 @@ def stall_table(result: Result) -> Table:
     """Warp-cycles and shares by family and state; states that no warp was in are left out."""
     apps = _by_app(result)
     colours = state_colours(result.states, own=True)
-    groups, waits = [], dict(bank_waits(result))
+    groups, waits = [], _roots(result)
     for name, states in _families(result).items():
         rows: list[Row] = []
         for state in _ordered(result, states):
@@ -160,6 +160,11 @@ def _families(result: Result) -> dict[str, list[int]]:
         words: [state for state, family in enumerate(result.families) if family == name]
         for name, words in _WORDS.items()
     }
+
+
+def _roots(result: Result) -> dict[str, str]:
+    """What the waits of states come down to, by state."""
+    return {state: text for names, text in wait_roots(result) for state in names.split(" and ")}
 
 
 def _meaning(result: Result, state: int) -> str:
