@@ -97,14 +97,16 @@ class RecordedStall(Stall):
 
     Attributes:
         noted: whether the history has the unit wait.
+        state: in which it last waited for what others hold.
     """
 
-    __slots__ = ("_env", "_since", "_working", "history", "noted")
+    __slots__ = ("_env", "_since", "_working", "history", "noted", "state")
 
     def __init__(self, env: EventLoop, wake: Wake, working: int) -> None:
         super().__init__(wake)
         self.history = History(working)
         self.noted = False
+        self.state = working
         self._env = env
         self._working = working
         self._since = 0
@@ -117,6 +119,7 @@ class RecordedStall(Stall):
     def until_freed(self, state: int) -> bool:
         """The unit waits, in `state`, for what will be given back; False."""
         self.active = True
+        self.state = state
         self._since = self._env._now
         return self.note(state)
 

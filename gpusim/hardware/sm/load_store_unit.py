@@ -169,9 +169,11 @@ class LoadStoreUnit(Answerable):
         """A store or an atomic comes back from the L2 cache."""
         if request.kind != _ATOMIC:
             self.credits += 1
-            if self.stall.active:
-                self.stall.freed_by(request)
-                self.stall.active = False
+            stall = self.stall
+            if stall.active:
+                if stall.state == _CREDIT:
+                    stall.freed_by(request)
+                stall.active = False
             if self._stores_late and request.kind == _STORE:
                 self.l1.acknowledged(request)
         assert request.access is not None
