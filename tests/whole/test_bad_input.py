@@ -32,10 +32,13 @@ def refused(*arguments: str) -> str:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("run", "kepler-uwm", "bfs"), ["kepler-uwm", "did you mean 'kepler-uvm'", "apu-hsa"]),
+        (
+            ("run", "kepler-uwm", "bfs"),
+            ["kepler-uwm", "did you mean 'kepler-uvm'", "more, or the path"],
+        ),
         (("run", "./gone.toml", "bfs"), ["no model file './gone.toml'"]),
-        (("run", "tiny", "bsf"), ["bsf", "did you mean 'bfs'", "pagerank"]),
-        ((*RUN, "--variant", "ideal-tbl"), ["did you mean 'ideal-tlb'", "fixed-walk"]),
+        (("run", "tiny", "bsf"), ["bsf", "did you mean 'bfs'", "gpusim list workloads"]),
+        ((*RUN, "--variant", "ideal-tbl"), ["did you mean 'ideal-tlb'", "gpusim list recipes"]),
         (("run", "tiny", "bfs", "--scale", "smok"), ["did you mean 'smoke'", "quick, paper"]),
         ((*RUN, "--seed", "-1"), ["seed", "0 or more"]),
         ((*RUN, "--set", "tlb.L2.entris=64"), ["entris", "did you mean 'entries'"]),
@@ -43,7 +46,7 @@ def refused(*arguments: str) -> str:
         ((*RUN, "--set", "dram.scheduler=frfcfs"), ["did you mean 'fr-fcfs'", "fcfs"]),
         ((*RUN, "--record", "interval", "-o", "x.h5"), ["did you mean 'intervals'", "walks"]),
         ((*RUN, "--record", "walks"), ["-o FILE.h5"]),
-        ((*RUN, "--set", "l1.size=4kB"), ["l1.size = '4kB'", "B, KiB, MiB, GiB"]),
+        ((*RUN, "--set", "l1.size=4kB"), ["did you mean '4KiB'", "B, KiB, MiB, GiB"]),
         ((*RUN, "--set", "l1.size=4096"), ["l1.size = 4096", "with its unit"]),
         ((*RUN, "--set", "l1.latency=1.5 cycles"), ["l1.latency", "whole number of cycles"]),
         ((*RUN, "--set", "clock=3 parsec"), ["clock", "MHz"]),
