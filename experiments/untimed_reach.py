@@ -2,7 +2,7 @@
 
 ``gpusim study untimed-reach [NAME ...]``: of each sweep (default: `SWEEPS`) all
 combinations of models and settings, as `gpusim.studies.characterize.characterize_tlbs` counts them;
-walks for a thousand lookups of the first TLBs, drawn over the axis that the sweep's picture has.
+walks for a thousand lookups of the first TLBs, drawn over the sizes of pages.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from gpusim.studies.sweep.plan import Run, make_plan
 from gpusim.studies.sweep.spec import Sweep
 from gpusim.views.plots import new_figure, save, style, sweep_lines
 
+PAGE = "memory.page"
 SWEEPS = ("kv-cache-pages", "embedding-reach", "expert-gather")
 
 
@@ -58,19 +59,16 @@ def print_table(title: str, rows: pd.DataFrame) -> None:
 
 
 def draw(sweep: Sweep, rows: pd.DataFrame, path: Path) -> None:
-    """A panel for each model: walks over the axis of the sweep's picture."""
-    assert sweep.plot is not None
-    x, lines = sweep.plot.x, sweep.plot.lines
-    rest = [key for key in sweep.set if key not in (x, lines)]
-    several = [key for key in rest if rows[key].nunique() > 1]
+    """A panel for each model: walks over page sizes, a line for each of the other settings."""
+    several = [key for key in sweep.set if key != PAGE and rows[key].nunique() > 1]
     models = rows["model"].unique()
     figure = new_figure("page", height=2.4)
     axes = figure.subplots(1, len(models), squeeze=False)[0]
     for one, model in zip(axes, models, strict=True):
         own = rows[rows["model"] == model]
-        names = own[[lines, *several]].apply(_name, axis=1)
+        names = own[several].apply(_name, axis=1)
         data = own.assign(line=names).pivot_table(
-            index=x, columns="line", values="walks_per_1000", sort=False
+            index=PAGE, columns="line", values="walks_per_1000", sort=False
         )
         sweep_lines(data, xlabel="page", ylabel="walks per 1000 lookups", title=model, ax=one)
         one.set_ylim(0, None)
