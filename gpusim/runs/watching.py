@@ -132,6 +132,8 @@ def watch_lifetimes(machine: Machine, ended: Ended) -> Callable[[], None]:
         if not isinstance(tlb.array, IdealArray):
             lives.append(_Lives(machine, ended, _TLB, index))
             tlb.array = _WatchedTlb(_plain(tlb.array, name), lives[-1])
+            if tlb.mshr_policy is not None:
+                tlb.mshr_policy.adopt(tlb.array)
     for index, l1 in enumerate(machine.l1s):
         lives.append(_Lives(machine, ended, _L1, index))
         hashed = isinstance(l1.array, HashedCacheArray)
@@ -257,6 +259,12 @@ class _WatchedTlb(TlbArray):
         if mapping is not None:
             self._lives.use(_kept(tag, mapping))
         return mapping
+
+    def peek(self, tag: int, slot: int) -> Mapping | None:
+        return self._array.peek(tag, slot)
+
+    def next_victim(self, tag: int) -> int | None:
+        return self._array.next_victim(tag)
 
     def insert(self, tag: int, mapping: Mapping, slot: int) -> int:
         before = self._array.beside(tag, mapping.pages) or ()

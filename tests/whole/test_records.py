@@ -140,3 +140,12 @@ def test_recording_changes_no_event(
     assert recorded.digest == plain.digest
     assert machines[0].env.events == machines[1].env.events > 0
     assert machines[0].env.now == machines[1].env.now
+
+
+def test_lifetimes_of_tlbs_that_others_look_into() -> None:
+    """A look is no use; an entry that a miss takes as its register has ended."""
+    with run("kepler-uvm", "bfs", "tlb-neighbours", record=("lifetimes",)) as looked:
+        assert looked.counters.query("counter == 'found'").value.sum() > 0
+    few = {"tlb.L1.mshrs": 1, "tlb.L1.mshr_policy": "in-tlb"}
+    with run("tiny", "atax", overrides=few, record=("lifetimes",)) as taken:
+        assert taken.counters.query("counter == 'entries_lost'").value.sum() > 0
