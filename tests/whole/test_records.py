@@ -149,3 +149,10 @@ def test_lifetimes_of_tlbs_that_others_look_into() -> None:
     few = {"tlb.L1.mshrs": 1, "tlb.L1.mshr_policy": "in-tlb"}
     with run("tiny", "atax", overrides=few, record=("lifetimes",)) as taken:
         assert taken.counters.query("counter == 'entries_lost'").value.sum() > 0
+
+
+def test_speculative_fetches_go_with_all_records() -> None:
+    plain = run("tiny", "bfs", "speculative-fetch")
+    with run("tiny", "bfs", "speculative-fetch", record=tuple(RECORDS)) as result:
+        assert result.summary["speculative_fetches"] > 0
+        assert result.digest == plain.digest

@@ -126,7 +126,7 @@ class _Fetch(Access):
         self.unit = unit
         self.coherent = True  # so that its answer comes here, and goes into no cache
         self.app, self.sm = by.app, by.sm
-        self.slot, self.warp_slot = by.slot, by.warp_slot
+        self.slot, self.warp_slot, self.place = by.slot, by.warp_slot, by.place
         self.frame = frame
         self.request: MemoryRequest | None = None
         self.owners: list[MemoryRequest] = []
