@@ -47,28 +47,40 @@ def _print(rows: list[Difference], title: str) -> None:
     from gpusim.cli.console import stdout_console
 
     table = Table(title=f"storage: {title}", header_style="bold")
-    for name in ("component", "structure", "entry"):
-        table.add_column(name, overflow="fold")
-    for name in ("bits", "added", "added to each", "added in all"):
-        table.add_column(name, justify="right", no_wrap=True)
+    console = stdout_console()
+    columns = _COLUMNS if console.width >= _WIDE else [one for one in _COLUMNS if one not in _MORE]
+    for name in columns:
+        number = name in _NUMBERS
+        table.add_column(
+            name, justify="right" if number else "left", no_wrap=number, overflow="fold"
+        )
     for row in rows:
         part = row.part
         each = row.added_bits // part.instances
         where = part.where if part.instances == 1 else f"{part.instances} × {part.where}"
-        cells = (
-            where,
-            part.storage.name if part.storage else "?",
-            _entry(part),
-            f"{row.new.bits:,}" if row.new else "–",
-            _growth(row),
-            _amount(each),
-            _amount(row.added_bits),
-        )
-        table.add_row(*map(Text, cells))
-    total = sum(row.added_bits for row in rows)
+        cells = {
+            "component": where,
+            "structure": part.storage.name if part.storage else "?",
+            "entry": _entry(part),
+            "bits": f"{row.new.bits:,}" if row.new else "–",
+            "added": _growth(row),
+            "added to each": _amount(each),
+            "added in all": _amount(row.added_bits),
+        }
+        table.add_row(*(Text(cells[name]) for name in columns))
     table.add_section()
-    table.add_row("all", "", "", "", "", "", _amount(total))
-    stdout_console().print(table)
+    total = {"component": "all", "added in all": _amount(sum(row.added_bits for row in rows))}
+    table.add_row(*(total.get(name, "") for name in columns))
+    if len(columns) < len(_COLUMNS):
+        table.caption = f"in a wider terminal, or with --json: {', '.join(_MORE)}"
+    console.print(table)
+
+
+_WIDE = 110
+_NUMBERS = ("bits", "added", "added to each", "added in all")
+_COLUMNS = ("component", "structure", "entry", *_NUMBERS)
+_MORE = ("entry", "added to each")
+"""Columns for which a terminal of 80 has no room."""
 
 
 def _growth(row: Difference) -> str:

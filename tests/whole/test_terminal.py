@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+import gpusim
 from gpusim.cli.summary import print_summary
 from gpusim.files.shipped import data_names
 from gpusim.results import Result
+from tests import ROOT
 from tests.quick import quick
 from tests.views.report.runs import run_pair
 from tests.whole.running import run
@@ -38,6 +40,16 @@ def test_the_end_of_a_run_fits_on_a_screen(model: str) -> None:
     assert lines[0].startswith("Warps wait for translation in ")
     headline = [line.strip() for line in lines].index("where the warps' cycles went")
     assert headline <= 3 + 14
+
+
+def test_the_first_screen_of_the_readme_is_what_is_printed() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    block = text.partition("```text\n$ gpusim run kepler-uvm bfs --scale smoke --cost\n")[2]
+    told = block.partition("digest ")[0].splitlines()
+    workload = gpusim.load_workload("bfs", "smoke")
+    with gpusim.simulate("kepler-uvm", workload, cost=True) as result:
+        shown = printed(result, 80).partition("digest ")[0].splitlines()
+    assert [line.rstrip() for line in shown] == told
 
 
 def printed(result: Result, width: int, *, everything: bool = False) -> str:
