@@ -23,6 +23,7 @@ from gpusim.studies.characterize.tlb_levels import PolicyLevel, is_plain, untime
 from tests.studies.characterize.listed import ListedLaunch, pages, workload_of
 
 ORDERLY = {
+    "sm.count": "1",
     "sm.max_blocks": "1",
     "sm.schedulers": "1",
     "sm.lsu_interval": "30",
@@ -49,8 +50,8 @@ ORDERLY = {
     "dram.trip": "0 cycles",
     "watchdog": "4000000000 cycles",
 }
-"""A `kepler-uvm` in which every access takes the same time, so that the order of warps is that of
-the untimed model: a fill comes before the next lookup of its SM."""
+"""A `kepler-uvm` of one SM in which every access takes the same time, so that the order of warps is
+that of the untimed model: a fill comes before the next lookup."""
 
 
 def one_by_one(number, page, ways):
