@@ -74,7 +74,7 @@ class StageMemory:
 
     Attributes:
         way: where a read goes, to an L2 bank or a DRAM channel, as those of page walks do.
-        reserve: takes so many bytes for good, in whole pages of 4 KiB; returns the first address.
+        reserve: takes bytes for good, in whole pages of 4 KiB; returns the first address.
         depth: of its reads, as level of the page table: one more than the deepest.
     """
 

@@ -38,7 +38,7 @@ class Migration(Policy):
         """
 
     def storage(self, pages: int) -> Sequence[Storage] | None:
-        """The storage that it needs in hardware for so many pages; None: not stated."""
+        """The storage that it needs in hardware for `pages` pages; None: not stated."""
         return None
 
 

@@ -90,7 +90,7 @@ class WalkWarp(Component):
         self._warp.begin(self._live())
 
     def issue(self, walk: Any, instructions: int, then: Callable[[Any, int], None]) -> None:
-        """Issue so many instructions of a walk; `then` is called with the cycles that they take."""
+        """Issue some instructions of a walk; `then` is called with the cycles that they take."""
         self._steps.append((walk, instructions, then))
         if self._stalled:
             self._stalled = False

@@ -80,7 +80,7 @@ class Cuckoo:
         ways: hash functions.
         slots: of each way at first, a power of two.
         threshold: share of slots in use at which it begins to grow.
-        reserve: memory for so many bytes.
+        reserve: takes memory, by its bytes; returns its first address.
 
     Attributes:
         used: slots in use.
@@ -210,7 +210,7 @@ class ElasticCuckooTable(TableLayout):
 
     A walk reads a slot of each way at once, and goes on when the one with the page has come.  The
     sizes of which an address space has pages are read at once, too: ``sizes = "all"``, as if the
-    cuckoo walk caches of the paper always missed; ``"known"``, as if they always told the size.
+    cuckoo walk caches of the paper always missed; ``"known"``, as if they always knew the size.
     The memory of a table that has grown is not used again [our choice].
 
     Args:

@@ -31,7 +31,7 @@ class FlattenedTable(TableLayout):
         together: levels that are one; 1: the plain radix tree.
 
     Raises:
-        OptionError: the tree has not so many levels.
+        OptionError: the tree has fewer levels.
     """
 
     tree = True

@@ -44,7 +44,7 @@ class TableSite:
         table_entries: ``memory.table_entries``, of a table of 4 KiB of that tree.
         frames: of all memory.
         memory_of: which of the memories of the machine the pages of an address space lie in.
-        reserve: takes so many bytes of the memory of an address space for good, in whole pages of
+        reserve: takes some bytes of the memory of an address space for good, in whole pages of
             4 KiB; returns the first address.
     """
 
@@ -60,7 +60,7 @@ class TableSite:
 class TableLayout(Policy):
     """Where the entries of page tables lie, and what a walk reads to find one.
 
-    What is mapped to what the machine knows itself; a layout is told of each page that is mapped
+    What is mapped to what the machine knows itself; a layout hears of each page that is mapped
     or unmapped, and says for each walk which addresses are read, in which order.
 
     Args:
@@ -90,7 +90,7 @@ class TableLayout(Policy):
 
         Args:
             tag: the page.
-            mapping: what covers it, of which `mapped` was told; None: it is not mapped, and the
+            mapping: what covers it, which `mapped` has named; None: it is not mapped, and the
                 walk finds that out.
         """
 
@@ -98,7 +98,7 @@ class TableLayout(Policy):
         """A page, of any size, has an entry from now on."""
 
     def unmapped(self, mapping: Mapping) -> None:
-        """A page has no entry any more, or another one of which `mapped` is told next."""
+        """A page has no entry any more, or another one which `mapped` names next."""
 
 
 open_slot(Slot.PAGE_TABLE, TableLayout, "site")

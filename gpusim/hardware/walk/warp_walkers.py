@@ -23,7 +23,7 @@ class WalkExecutor(Protocol):
     """The warp of an SM that executes walks."""
 
     def issue(self, walk: Walk, instructions: int, then: Callable[[Walk, int], None]) -> None:
-        """Issue so many instructions of a walk; `then` is called with the cycles that they take."""
+        """Issue some instructions of a walk; `then` is called with the cycles that they take."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -85,7 +85,7 @@ class WarpWalkers(Walkers):
         self.executors[walk.home].issue(walk, instructions, self._go_on)
 
     def _go_on(self, walk: Walk, cycles: int) -> None:
-        """The instructions of a step are issued in so many cycles."""
+        """The instructions of a step are issued in `cycles` cycles."""
         walk.issued = True
         self._steps.send(walk, cycles)
 
