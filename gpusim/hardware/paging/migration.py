@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from mypy_extensions import mypyc_attr
 
@@ -111,7 +112,8 @@ class Mover:
         """An address of the second memory was accessed."""
         placement = self._placement
         tag = placement.host_page(address >> self._page_shift)
-        wanted = self.policy.accessed(tag)
+        policy: Any = self.policy  # what it gives is checked here, in both forms of gpusim
+        wanted = policy.accessed(tag)
         pages = [one for one in dict.fromkeys(wanted) if placement.may_migrate(self._page(one))]
         if pages:
             self._migrate(pages[0], pages)
