@@ -85,6 +85,26 @@ class RootPieces(Pieces):
         self.pieces.append((root, begin, split))
 
 
+class RootSums(Pieces):
+    """Cycles of pieces by root.
+
+    Attributes:
+        sums: cycles, by the number of a `Root`.
+    """
+
+    __slots__ = ("sums",)
+
+    def __init__(self) -> None:
+        self.sums = [0 for _ in Root]
+
+    def add(self, state: int, begin: int, end: int) -> None:
+        self.sums[root_of(state)] += end - begin
+
+    def blame(self, state: int, blame: int, cycles: int) -> None:
+        self.sums[root_of(state)] -= cycles
+        self.sums[_CROSSBAR if blame == _REPLIES else _DRAM] += cycles
+
+
 class Roots:
     """When something waited for what others held, by root.
 

@@ -21,7 +21,7 @@ from gpusim.core.metrics import FRACTION, Metric, PerCycle, Ratio, Total, declar
 from gpusim.core.mshr import MERGED, Mshrs
 from gpusim.core.registry import Slot, make_policy
 from gpusim.core.request import Kind, MemoryRequest, Purpose, Requester, Translation
-from gpusim.core.roots import Root, RootPieces
+from gpusim.core.roots import Root, RootSums
 from gpusim.core.signals import Signals
 from gpusim.core.stage import Stage
 from gpusim.core.states import State
@@ -78,17 +78,13 @@ class PrefetchWalkCounters:
 
     def add_read(self, read: Trailed, begin: int, end: int) -> None:
         """A page-table read was under way for ``[begin, end)``."""
-        pieces = RootPieces()
-        read.cut(begin, end, pieces)
-        for root, start, stop in pieces.pieces:
-            if root == _DRAM:
-                self.reads_dram += stop - start
-            elif root == _L2:
-                self.reads_l2 += stop - start
-            elif root == _CROSSBAR:
-                self.reads_crossbar += stop - start
-            else:
-                self.reads_other += stop - start
+        found = RootSums()
+        read.cut(begin, end, found)
+        sums = found.sums
+        self.reads_crossbar += sums[_CROSSBAR]
+        self.reads_l2 += sums[_L2]
+        self.reads_dram += sums[_DRAM]
+        self.reads_other += end - begin - sums[_CROSSBAR] - sums[_L2] - sums[_DRAM]
 
 
 @attr.s(auto_attribs=True)
