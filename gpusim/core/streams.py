@@ -7,7 +7,7 @@ default stream, number 0, wait for all that were launched before and are waited 
 
 from __future__ import annotations
 
-from typing import Final, Protocol, runtime_checkable
+from typing import Any, Final
 
 from attrs import frozen
 
@@ -35,15 +35,10 @@ IN_TURN: Final = StreamUse()
 """Of launches that name no stream."""
 
 
-@runtime_checkable
-class InStreams(Protocol):
-    """A launch that says how it uses streams."""
-
-    @property
-    def stream_use(self) -> StreamUse:
-        """Its stream, and what it waits for."""
-
-
 def stream_use(launch: object) -> StreamUse:
     """How a launch uses streams; one that does not say so is of the default stream."""
-    return launch.stream_use if isinstance(launch, InStreams) else IN_TURN
+    known: Any = launch
+    if hasattr(known, "stream_use"):
+        use: StreamUse = known.stream_use
+        return use
+    return IN_TURN

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
-from typing import Final, Protocol, runtime_checkable
+from typing import Any, Final, Protocol
 
 import numpy as np
 from attrs import define, frozen
@@ -291,8 +291,7 @@ class Launch(Protocol):
         """Execute thread block `block`; yields its chunks in order, all warps together."""
 
 
-@runtime_checkable
-class LaunchBeside(Protocol):
+class LaunchBeside(Launch, Protocol):
     """A launch that also knows what goes past the L1 cache: scalar loads, constants, its code."""
 
     def run_block_beside(self, block: int, warp_size: int, asked: Asked) -> Iterator[LaneChunk]:
@@ -306,18 +305,19 @@ def execute_block(launch: Launch, block: int, warp_size: int, asked: Asked) -> I
     """Execute a thread block, with the operations that are asked for if its launch knows them.
 
     Args:
-        launch: perhaps a `LaunchBeside`, too.
+        launch: perhaps a `LaunchBeside`.
         block: index of the block.
         warp_size: lanes of a warp.
         asked: as in `LaunchBeside.run_block_beside`.
     """
-    if (asked.kinds or asked.places) and isinstance(launch, LaunchBeside):
-        return launch.run_block_beside(block, warp_size, asked)
+    known: Any = launch
+    if (asked.kinds or asked.places) and hasattr(known, "run_block_beside"):
+        chunks: Iterator[LaneChunk] = known.run_block_beside(block, warp_size, asked)
+        return chunks
     return launch.run_block(block, warp_size)
 
 
-@runtime_checkable
-class LaunchInStep(Protocol):
+class LaunchInStep(Launch, Protocol):
     """A launch that can execute several thread blocks at once, instruction by instruction."""
 
     def run_in_step(self, blocks: Sequence[int], warp_size: int) -> Iterator[LaneChunk] | None:
@@ -342,7 +342,11 @@ def execute_in_step(
     launch: Launch, blocks: Sequence[int], warp_size: int
 ) -> Iterator[LaneChunk] | None:
     """Execute thread blocks in step, if their launch knows how (`LaunchInStep`)."""
-    return launch.run_in_step(blocks, warp_size) if isinstance(launch, LaunchInStep) else None
+    known: Any = launch
+    if not hasattr(known, "run_in_step"):
+        return None
+    chunks: Iterator[LaneChunk] | None = known.run_in_step(blocks, warp_size)
+    return chunks
 
 
 class Application(Protocol):

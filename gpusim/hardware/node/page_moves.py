@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Final, Protocol
 
 import attr
-from attrs import field, frozen
+from attrs import frozen
 from mypy_extensions import mypyc_attr
 
 from gpusim.config.node import MigrationConfig
@@ -159,7 +159,6 @@ class _Step:
     gpu: int = -1
 
 
-@frozen
 class _Arrival:
     """A page has been entered into the table of a GPU, which has not used it.
 
@@ -167,7 +166,10 @@ class _Arrival:
         later: steps that wait until it has.
     """
 
-    later: list[_Step] = field(factory=list)
+    __slots__ = ("later",)
+
+    def __init__(self) -> None:
+        self.later: list[_Step] = []
 
 
 class PageChunk(MemoryRequest):
