@@ -113,6 +113,11 @@ class Node:
         if self.far is not None:
             self.far.attach(board)
 
+    def stale(self) -> Iterator[str]:
+        """Pages that tables have in different places, a line each; there are none at the end."""
+        for table in self._tables.holders:
+            yield from table.stale()
+
     def policies(self) -> Iterator[tuple[str, object]]:
         """Policies that no component asks, each with its key in the model."""
         yield "node.placement", self._tables.placement

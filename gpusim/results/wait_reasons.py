@@ -64,11 +64,11 @@ _PLACES: Mapping[str, Place] = {
     "walker": _WALKS,
     "walk": _WALKS,
     "link": Place(
-        "links between GPUs", ("remote_requests", "node_link_queueing", "remote_latency")
+        "links between GPUs", ("remote_requests", "node_link_queueing", "remote_request_latency")
     ),
     "remote": Place(
         "memories of other GPUs",
-        ("remote_requests", "remote_latency", "l2_hit_rate", "dram_latency"),
+        ("remote_requests", "remote_request_latency", "l2_hit_rate", "dram_latency"),
     ),
     "host_mmu": Place("the host's MMU", ("far_faults", "far_fault_latency", "host_tlb_hit_rate")),
     "migration": Place("pages that move between GPUs", ("migrations", "migration_latency")),

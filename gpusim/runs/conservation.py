@@ -33,6 +33,7 @@ def check_conservation(machine: Machine) -> None:
             *_roots(machine),
             *_laws(machine),
             *_warps(machine),
+            *_owners(machine),
             *_first_runs(machine),
         ]
     )
@@ -150,6 +151,12 @@ def _laws(machine: Machine) -> Iterator[str]:
         for (path, _), violation in laws.items():
             if broken := violation(path, tally):
                 yield f"{app}: {broken}"
+
+
+def _owners(machine: Machine) -> Iterator[str]:
+    """Every page of a node lies in one place, and all its tables say so."""
+    for line in () if machine.node is None else machine.node.stale():
+        yield f"owners: {line}"
 
 
 def _warps(machine: Machine) -> Iterator[str]:

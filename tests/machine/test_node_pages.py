@@ -19,6 +19,7 @@ from gpusim.core.errors import UserError
 from gpusim.files.units import cycles
 from gpusim.machine import Machine, Tenant
 from gpusim.machine.load import load_model
+from gpusim.runs.conservation import ConservationError, check_conservation
 from tests.machine.bench import SMALL, Run, Script, ScriptedApplication, ScriptedLaunch
 from tests.machine.node_bench import node, page, run_on
 from tests.whole.running import run
@@ -155,6 +156,15 @@ def test_a_move_of_fixed_cost() -> None:
     run = run_on(config, [("load", page(1)), ("wait",)])
     assert run.count("node/pages", "migration_cycles") == 1000
     assert run.count("node/link", "packets") == 0
+
+
+def test_a_table_that_has_a_page_where_it_does_not_lie_is_a_violation() -> None:
+    done = run_on(_host(), [("load", page(1)), ("wait",)])
+    check_conservation(done.machine)
+    tag = page(1) >> 12
+    done.machine.page_table.remap(0, tag)  # and nothing is told of it
+    with pytest.raises(ConservationError, match="the table of GPU 0 has page 0x100001"):
+        check_conservation(done.machine)
 
 
 STORM: dict[str, object] = {

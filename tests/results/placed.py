@@ -13,6 +13,11 @@ from gpusim.hardware.cache.page_table_reads import LevelCounters
 from gpusim.hardware.dram.counters import DramCounters
 from gpusim.hardware.fbt.inputs import FbtCounters
 from gpusim.hardware.fbt.purge import PurgeCounters
+from gpusim.hardware.node.far_faults import FarFaultCounters
+from gpusim.hardware.node.host_mmu import HostMmuCounters
+from gpusim.hardware.node.link import NodeLinkCounters
+from gpusim.hardware.node.page_moves import MoveCounters
+from gpusim.hardware.node.traffic import PairCounters
 from gpusim.hardware.paging.driver import DriverCounters, PagingCounters
 from gpusim.hardware.paging.host import HostCounters
 from gpusim.hardware.paging.link import LinkCounters
@@ -44,6 +49,7 @@ CLASSES: dict[str, tuple[type, ...]] = {
     "paging": (PagingCounters, DriverCounters),
     "link": (LinkCounters,),
     "host": (HostCounters,),
+    "node": (NodeLinkCounters, PairCounters, FarFaultCounters, HostMmuCounters, MoveCounters),
     "sharing": (SliceCounters,),
 }
 """By the first part of the path: all classes that declare headline numbers."""

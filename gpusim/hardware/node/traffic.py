@@ -44,7 +44,7 @@ declare_metrics(
         Total("bytes_there + bytes_back"),
     ),
     Metric(
-        "remote_latency",
+        "remote_request_latency",
         "cycles",
         "of a request to another GPU, from crossbar to crossbar",
         Ratio("latency_cycles", "answers"),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from attrs import frozen
 
 from gpusim.core.errors import UserError
-from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping
+from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping, became_part
 from gpusim.core.warp_program import Buffer
 from gpusim.hardware.walk.frames import Frames
 from gpusim.hardware.walk.memory import TABLE_BYTES, Memory
@@ -156,6 +156,13 @@ class GpuTable(SharedTable):
     def walk(self, asid: int, vpn: int) -> PagePath:
         path = self._paths.get(asid << ASID_SHIFT | vpn)
         return path or self._put(super().walk(asid, vpn).mapping)
+
+    def stale(self) -> Iterator[str]:
+        """Pages that lie elsewhere than this table says, a line each: at the end there are none."""
+        for tag, path in self._paths.items():
+            right = self._node.find(tag)
+            if right is not path.mapping and not became_part(path.mapping, right, tag):
+                yield f"the table of GPU {self._gpu} has {path.mapping}, but it is {right}"
 
     def enter(self, mapping: Mapping) -> None:
         """Put in a page, unless it is there."""
