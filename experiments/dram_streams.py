@@ -151,7 +151,7 @@ def drive(
             address = addresses[number]
             kind = Kind.WRITEBACK if writes[number] else Kind.LOAD
             request = MemoryRequest(kind, 0, 0, 0, 0, address, number, 1, 0, None, IntList())
-            request.path.append(answers)
+            request.return_to(answers)
             yield arrivals[number], request, channels[mapping.channel(address)].requests
 
     shares: list[list[int]] = [[] for _ in channels]

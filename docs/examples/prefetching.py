@@ -62,7 +62,7 @@ class Prefetcher(StageProcess):
         return True
 
     def answered(self, translation: Translation) -> None:
-        if translation.path:  # of another translation
+        if translation.back is not None:  # of another translation
             self.pass_back(translation)
             return
         wanted = translation.tag in self._awaited

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mypy_extensions import mypyc_attr, trait
 
 from gpusim.core.blame import Blames
-from gpusim.core.engine import Sleeper, Wakeable
+from gpusim.core.engine import Port, Sleeper, Wakeable
 from gpusim.core.mapping import Mapping
 from gpusim.core.mshr import Admission
 from gpusim.core.request import MemoryRequest, Requester
@@ -42,6 +42,28 @@ class Inbound:
 
     def take(self) -> MemoryRequest:
         """The next packet, which is there, taken out."""
+        raise NotImplementedError
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Packets:
+    """What a network asks about its packets (see `gpusim.hardware.crossbar.Network`)."""
+
+    def link(self, request: MemoryRequest) -> int:
+        """Index of the link that a packet goes to."""
+        raise NotImplementedError
+
+    def size(self, request: MemoryRequest) -> int:
+        """Bytes of a packet."""
+        raise NotImplementedError
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Route:
+    """From an address to where the memory that it lies in takes requests."""
+
+    def port(self, address: int) -> Port[MemoryRequest]:
+        """The port of the DRAM channel, or of the host, that a physical address belongs to."""
         raise NotImplementedError
 
 

@@ -69,6 +69,15 @@ class Mapping:
         return f"page {self.vpn:#x}{size} of address space {self.asid} in frame {self.pfn}{only}"
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Mappings:
+    """Where pages lie now: what a page table knows."""
+
+    def find(self, tag: int) -> Mapping | None:
+        """The mapping that covers a tagged page now, if one does."""
+        raise NotImplementedError
+
+
 def became_part(given: Mapping, right: Mapping | None, tag: int) -> bool:
     """Whether a page has become a part of a larger one where it lies, and its translation is right.
 

@@ -3,8 +3,8 @@
 A **trail** is a flat list of integers, ``[state, cycle, state, cycle, ...]``: from that cycle on,
 the traveller was in that state (`gpusim.core.states.State`).  A traveller that waits for another
 one (a load for its translation, a merged miss for the miss before it), or whose wait something else
-knows (`Traveller.refine`), notes a **link** instead of a state: -1 for its `origin`, ``-2 - index``
-into its `links`.  `resolve_trail` follows the links, only when a trail is read.
+knows (`Traveller.refine`), notes a **link** instead of a state: -1 for its `origin`, less than that
+for what it has been linked to.  `resolve_trail` follows the links, only when a trail is read.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class Kind(IntEnum):
 class Traveller(Trailed):
     """Anything that leaves a trail and has to find its way back.
 
-    A component that passes a traveller on pushes the port on which it wants the answer; the
-    component that answers pops it and sends the traveller there.
+    A component that passes a traveller on names the port on which it wants the answer
+    (`return_to`); the component that answers sends the traveller there (`answer`).
 
     Attributes:
-        trail, origin, links: see the module's docstring.
-        path: ports of the requesters that wait for the answer, the next one last.
+        trail, origin: see the module's docstring.
+        back: the port to which the next answer goes; None: no component waits for one.
         app: index of the application, for counters.
         asid: address space.
         tag: the page, tagged with the address space; 0 where there is none (write-backs).
@@ -53,7 +53,20 @@ class Traveller(Trailed):
         kind: what it wants: a `Kind` of request, or a `Purpose` of translation.
     """
 
-    __slots__ = ("app", "asid", "kind", "links", "mapping", "origin", "path", "sm", "tag", "trail")
+    __slots__ = (
+        "_beyond",
+        "_link",
+        "_links",
+        "app",
+        "asid",
+        "back",
+        "kind",
+        "mapping",
+        "origin",
+        "sm",
+        "tag",
+        "trail",
+    )
 
     def __init__(
         self, app: int, asid: int, sm: int, tag: int, trail: IntList, kind: int = 0
@@ -66,23 +79,45 @@ class Traveller(Trailed):
         self.trail = trail
         self.mapping: Mapping | None = None
         self.origin: Trailed | None = None
-        self.links: list[Trailed] | None = None
-        self.path: list[Sink] = []
+        self._link: Trailed | None = None
+        self._links: list[Trailed] | None = None
+        self.back: Sink | None = None
+        self._beyond: list[Sink] | None = None
+        """The ports to which it goes after that, the next one last."""
 
     def follow(self, other: Trailed, cycle: int) -> None:
         """From `cycle` on, this one waits for `other`, whose trail has the states of the wait."""
-        if self.links is None:
-            self.links = []
-        self.links.append(other)
-        self.trail.append(-1 - len(self.links))
+        self.trail.append(self._link_to(other))
         self.trail.append(cycle)
 
     def refine(self, other: Trailed) -> None:
         """From its latest state on, `other` says what states it has been in."""
-        if self.links is None:
-            self.links = []
-        self.links.append(other)
-        self.trail[-2] = -1 - len(self.links)
+        self.trail[-2] = self._link_to(other)
+
+    def linked(self, entry: int) -> Trailed:
+        """What an entry of the trail that is no state stands for."""
+        found: Trailed | None
+        if entry == -1:
+            found = self.origin
+        elif entry == -2:
+            found = self._link
+        else:
+            assert self._links is not None
+            found = self._links[-3 - entry]
+        assert found is not None
+        return found
+
+    def _link_to(self, other: Trailed) -> int:
+        """What stands for `other` in the trail."""
+        if other is self.origin:
+            return -1
+        if self._link is None:
+            self._link = other
+            return -2
+        if self._links is None:
+            self._links = []
+        self._links.append(other)
+        return -2 - len(self._links)
 
     def cut(self, start: int, end: int, pieces: Pieces) -> None:
         """Add the pieces of ``[start, end)``, the last one first; links are followed."""
@@ -93,19 +128,30 @@ class Traveller(Trailed):
                 state = trail[i]
                 if state >= 0:
                     pieces.add(state, begin, end)
-                elif state == -1:
-                    assert self.origin is not None
-                    self.origin.cut(begin, end, pieces)
                 else:
-                    assert self.links is not None
-                    self.links[-2 - state].cut(begin, end, pieces)
+                    self.linked(state).cut(begin, end, pieces)
                 if begin == start:
                     return
                 end = begin
 
+    def return_to(self, port: Sink) -> None:
+        """The next answer goes to `port`."""
+        if self.back is not None:
+            if self._beyond is None:
+                self._beyond = []
+            self._beyond.append(self.back)
+        self.back = port
+
+    def way_back(self) -> Sink:
+        """The port to which the next answer goes, which is taken off its way."""
+        port = self.back
+        assert port is not None
+        self.back = self._beyond.pop() if self._beyond else None
+        return port
+
     def answer(self, extra_cycles: int = 0) -> None:
-        """Send this request back through the last port of its path."""
-        self.path.pop().send(self, extra_cycles)
+        """Send this request back to the component that passed it on last."""
+        self.way_back().send(self, extra_cycles)
 
 
 @trait
@@ -186,8 +232,10 @@ class MemoryRequest(Traveller):
         self.trail = trail
         self.mapping = None
         self.origin = None
-        self.links = None
-        self.path = []
+        self._link = None
+        self._links = None
+        self.back = None
+        self._beyond = None
         self.kind = kind
         self.address = address
         self.vline = vline

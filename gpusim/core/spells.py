@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gpusim.core.unboxed import position, without_first, zeros
+from gpusim.core.unboxed import between, position, zeros
 
 _LONG: Final = 4096
 """Number of spells at which the older half is dropped: cycles of those are no longer counted."""
@@ -34,8 +34,8 @@ class Spells:
             self._begins.append(begin)
             sums.append(sums[-1] + end - begin)
             if len(sums) > _LONG:
-                self._begins = without_first(self._begins, _LONG // 2)
-                self._sums = without_first(sums, _LONG // 2)
+                self._begins = between(self._begins, _LONG // 2, len(self._begins))
+                self._sums = between(sums, _LONG // 2, len(sums))
         self.end = end
 
     def add_those_of(self, other: Spells, start: int, end: int) -> None:

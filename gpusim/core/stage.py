@@ -20,7 +20,7 @@ from gpusim.core.counters import count
 from gpusim.core.engine import NEVER, EventLoop, Port, Sink
 from gpusim.core.errors import wrong_mapping
 from gpusim.core.law import Law, laws_of
-from gpusim.core.mapping import Mapping, became_part
+from gpusim.core.mapping import Mapping, Mappings, became_part
 from gpusim.core.registry import Slot, open_slot
 from gpusim.core.request import Kind, MemoryRequest, Purpose, Requester, Translation
 from gpusim.core.signals import Signals
@@ -38,6 +38,10 @@ class Pages(Protocol):
     """
 
     page_bytes: int
+
+    @property
+    def table(self) -> Mappings:
+        """Where all pages lie."""
 
     def find(self, tag: int) -> Mapping | None:
         """The mapping that covers a tagged page now, if one does."""
@@ -311,9 +315,9 @@ class StageProcess(Stage):
         """The stage below has answered: ``translation.mapping``, or None, as the page has gone.
 
         Unless a subclass says otherwise, the answer is passed back to the stage above; what this
-        stage asked for by itself, whose ``translation.path`` is empty, ends here.
+        stage asked for by itself, whose for which no component waits, ends here.
         """
-        if translation.path:
+        if translation.back is not None:
             self.pass_back(translation)
 
     def came(self, translation: Translation, address: int) -> bool:
@@ -414,7 +418,7 @@ class StageProcess(Stage):
         self._reading += 1
         trail = pair(self.site.state, self.env.now)
         read = StageRead(translation, address, memory.depth, trail, waits)
-        read.path.append(self.reads)
+        read.return_to(self.reads)
         self._unsent.append((read, memory.way(read)))
         if len(self._unsent) == 1:
             self._send_reads()
@@ -445,7 +449,7 @@ class StageProcess(Stage):
     def _send(self, translation: Translation, delay: int) -> None:
         translation.trail.append(self.site.below_state)
         translation.trail.append(self.env.now + delay)
-        translation.path.append(self.answers)
+        translation.return_to(self.answers)
         self._under_way += 1
         self.below.send(translation, delay)
 

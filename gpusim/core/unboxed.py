@@ -22,12 +22,13 @@ if MYPYC:
         IntHeap,
         IntList,
         as_int_dict,
+        between,
         first_key,
         heappop,
         heappush,
         pair,
         position,
-        without_first,
+        to_end,
         zeros,
     )
 else:
@@ -44,6 +45,10 @@ else:
         """An object as an `IntDict`; None: it is none."""
         return entries
 
+    def between(values: list[int], begin: int, end: int) -> list[int]:
+        """A list of the values from place `begin` up to `end`."""
+        return values[begin:end]
+
     def first_key(entries: dict[int, _T]) -> int:
         """The key that came first; there is one."""
         for key in entries:
@@ -54,9 +59,9 @@ else:
         """A list of two integers."""
         return [first, second]
 
-    def without_first(values: list[int], count: int) -> list[int]:
-        """A list of all but the first `count` values."""
-        return values[count:]
+    def to_end(entries: dict[int, _T], key: int) -> None:
+        """Let a key that is there be the one that came last."""
+        entries[key] = entries.pop(key)
 
     def zeros(count: int) -> list[int]:
         """A list of `count` zeros."""
@@ -68,11 +73,12 @@ __all__ = [
     "IntHeap",
     "IntList",
     "as_int_dict",
+    "between",
     "first_key",
     "heappop",
     "heappush",
     "pair",
     "position",
-    "without_first",
+    "to_end",
     "zeros",
 ]

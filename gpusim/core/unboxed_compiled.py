@@ -14,8 +14,8 @@ from mypy_extensions import i32, i64
 
 T = TypeVar("T")
 
-_FEWEST: Final[i64] = 4
-"""Entries for which a dict has room at first; a power of two."""
+_FEW: Final[i64] = 16
+"""Entries of a dict up to which it is looked through; a power of two."""
 
 _CHAIN: Final[i64] = 0
 _HEAD: Final[i64] = 1
@@ -37,9 +37,15 @@ class IntList:  # noqa: PLW1641  (it changes)
     __slots__ = ("_items",)
 
     def __init__(self, values: Iterable[int] | None = None) -> None:
-        self._items = vec[i64](capacity=12)
-        if values is not None:
-            self += values
+        if isinstance(values, list):
+            items = vec[i64](capacity=len(values))
+            for value in values:
+                items = append(items, value)
+            self._items = items
+        else:
+            self._items = vec[i64](capacity=12)
+            if values is not None:
+                self += values
 
     def __iadd__(self, values: Iterable[int]) -> IntList:
         for value in values:
@@ -110,10 +116,10 @@ def zeros(count: i64) -> IntList:
     return made
 
 
-def without_first(values: IntList, count: i64) -> IntList:
-    """A list of all but the first `count` values."""
+def between(values: IntList, begin: i64, end: i64) -> IntList:
+    """A list of the values from place `begin` up to `end`."""
     made = IntList()
-    made._items = values._items[count:]
+    made._items = values._items[begin:end]
     return made
 
 
@@ -194,8 +200,9 @@ def heappop(heap: IntHeap) -> int:
 class IntDict(Generic[T]):
     """A dict by integers, in the order in which its keys came.
 
-    Each entry has a place, from 1 on; place 0 begins and ends the order.  Keys of one bucket are
-    chained.
+    Up to `_FEW` keys and values lie side by side in their order, and are looked through: that is
+    quicker than hashing, and touches least memory.  Of more of them, each has a place, from 1 on;
+    place 0 begins and ends the order, and keys of one bucket are chained.
     """
 
     __slots__ = ("_count", "_free", "_keys", "_links", "_mask", "_values")
@@ -205,7 +212,7 @@ class IntDict(Generic[T]):
         self._free: i64 = 0
         """The first free place; 0: none is."""
         self._mask: i64 = 0
-        """Number of buckets, less one; 0: nothing has ever been put in."""
+        """Number of buckets, less one; 0: there are none, as keys are few."""
         self._keys = vec[i64]()
         self._links = vec[i32]()
         self._values: list[T | None] = []
@@ -213,17 +220,28 @@ class IntDict(Generic[T]):
     # -- places ------------------------------------------------------------------------------------
 
     def _find(self, key: i64) -> i64:
-        """The place of a key; 0: it is not there."""
-        if not self._count:
-            return 0
-        links, keys = self._links, self._keys
-        place = i64(links[4 * _bucket(key, self._mask) + _HEAD])
+        """The place of a key; -1: it is not there."""
+        keys, mask = self._keys, self._mask
+        if not mask:
+            place = self._count - 1
+            while place >= 0 and keys[place] != key:
+                place -= 1
+            return place
+        links = self._links
+        place = i64(links[4 * _bucket(key, mask) + _HEAD])
         while place and keys[place] != key:
             place = i64(links[4 * place + _CHAIN])
-        return place
+        return place or -1
 
     def _add(self, key: i64, value: T) -> None:
         """Put in a key that is not there, at the end."""
+        if not self._mask:
+            if self._count < _FEW:
+                self._keys = append(self._keys, key)
+                self._values.append(value)
+                self._count += 1
+                return
+            self._grow()
         if not self._free:
             self._grow()
         links, place = self._links, self._free
@@ -246,8 +264,19 @@ class IntDict(Generic[T]):
         Raises:
             KeyError: it is not there.
         """
-        if not self._count:
+        if self._mask:
+            return self._unlink(key)
+        place = self._find(key)
+        if place < 0:
             raise KeyError(key)
+        self._keys, _ = pop(self._keys, place)
+        self._count -= 1
+        value = self._values.pop(place)
+        assert value is not None
+        return value
+
+    def _unlink(self, key: i64) -> T:
+        """Take out a key among many."""
         links, keys = self._links, self._keys
         link = 4 * _bucket(key, self._mask) + _HEAD
         place = i64(links[link])
@@ -270,7 +299,7 @@ class IntDict(Generic[T]):
 
     def _grow(self) -> None:
         """Make room for twice as many entries; they keep their order."""
-        room = 2 * (self._mask + 1) if self._mask else _FEWEST
+        room = 2 * (self._mask + 1) if self._mask else 2 * _FEW
         keys, values = self._in_order(), self._values_in_order()
         self._count = 0
         self._mask = room - 1
@@ -288,23 +317,28 @@ class IntDict(Generic[T]):
             self._add(keys[number], values[number])
 
     def _in_order(self) -> list[int]:
+        if not self._mask:
+            return _boxed(self._keys)
         keys: list[int] = []
-        if self._count:
-            place = i64(self._links[_AFTER])
-            while place:
-                keys.append(self._keys[place])
-                place = i64(self._links[4 * place + _AFTER])
+        place = i64(self._links[_AFTER])
+        while place:
+            keys.append(self._keys[place])
+            place = i64(self._links[4 * place + _AFTER])
         return keys
 
     def _values_in_order(self) -> list[T]:
         values: list[T] = []
-        if self._count:
-            place = i64(self._links[_AFTER])
-            while place:
-                value = self._values[place]
+        if not self._mask:
+            for value in self._values:
                 assert value is not None
                 values.append(value)
-                place = i64(self._links[4 * place + _AFTER])
+            return values
+        place = i64(self._links[_AFTER])
+        while place:
+            value = self._values[place]
+            assert value is not None
+            values.append(value)
+            place = i64(self._links[4 * place + _AFTER])
         return values
 
     # -- as of a dict ------------------------------------------------------------------------------
@@ -316,11 +350,11 @@ class IntDict(Generic[T]):
         return self._count != 0
 
     def __contains__(self, key: i64) -> bool:
-        return self._find(key) != 0
+        return self._find(key) >= 0
 
     def __getitem__(self, key: i64) -> T:
         place = self._find(key)
-        if not place:
+        if place < 0:
             raise KeyError(key)
         value = self._values[place]
         assert value is not None
@@ -334,11 +368,11 @@ class IntDict(Generic[T]):
 
     def get(self, key: i64, default: T | None = None) -> T | None:
         place = self._find(key)
-        return self._values[place] if place else default
+        return self._values[place] if place >= 0 else default
 
     def __setitem__(self, key: i64, value: T) -> None:
         place = self._find(key)
-        if place:
+        if place >= 0:
             self._values[place] = value
         else:
             self._add(key, value)
@@ -350,8 +384,10 @@ class IntDict(Generic[T]):
         return self._remove(key)
 
     def clear(self) -> None:
-        for key in self._in_order():
-            self._remove(key)
+        self._count = self._free = self._mask = 0
+        self._keys = vec[i64]()
+        self._links = vec[i32]()
+        self._values = []
 
     def __iter__(self) -> Iterator[int]:
         return iter(self._in_order())
@@ -386,4 +422,12 @@ def first_key(entries: IntDict[T]) -> int:
     """The key that came first; there is one."""
     if not entries._count:
         raise KeyError
+    if not entries._mask:
+        return entries._keys[0]
     return entries._keys[i64(entries._links[_AFTER])]
+
+
+def to_end(entries: IntDict[T], key: i64) -> None:
+    """Let a key that is there be the one that came last."""
+    value = entries._remove(key)
+    entries._add(key, value)

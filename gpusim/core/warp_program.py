@@ -15,6 +15,8 @@ import numpy as np
 from attrs import define, frozen
 from numpy.typing import NDArray
 
+from gpusim.core.unboxed import IntList
+
 
 class Op(IntEnum):
     """Operations of a warp, and what their argument means."""
@@ -224,7 +226,7 @@ class Segment:
         self,
         kinds: list[int],
         args: list[int],
-        lines: list[int],
+        lines: IntList,
         sectors: list[int],
         passes: list[int],
         places: list[int],

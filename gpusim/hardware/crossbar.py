@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import attr
@@ -14,7 +14,7 @@ from gpusim.core.blame import Blames
 from gpusim.core.component import Component
 from gpusim.core.counters import count
 from gpusim.core.engine import NEVER, EventLoop, Sink, Sleeper, Waiters, Wake, Wakeable
-from gpusim.core.interfaces import Inbound
+from gpusim.core.interfaces import Inbound, Packets
 from gpusim.core.interleaving import Interleaving
 from gpusim.core.request import Kind, MemoryRequest, VirtualRequest
 from gpusim.core.unboxed import IntList, position
@@ -164,13 +164,13 @@ class Entrance(Sink):
     def send(self, item: MemoryRequest, extra_cycles: int = 0) -> None:
         """Put in a packet, `extra_cycles` from now."""
         network = self._network
-        size = network.size(item)
+        size = network.packets.size(item)
         counters = network.counters
         counters.packets += 1
         counters.bytes += size
         self.inside += 1
         start = network.env._now + extra_cycles
-        index = network.link_of(item)
+        index = network.packets.link(item)
         link = network.links[index]
         if network.ideal:
             link.put(start + network.more, item, self, 0)
@@ -187,7 +187,7 @@ class OwnReturn(Sink):
 
     Args:
         entrance: where they go in.
-        link: number of the link of the other network that `by_return` sends the answers to.
+        link: number of the link of the other network that the answers are sent to (`ToSms`).
     """
 
     __slots__ = ("_entrance", "link", "name")
@@ -205,7 +205,7 @@ class OwnReturn(Sink):
         self._entrance.when_free(sender)
 
     def send(self, item: MemoryRequest, extra_cycles: int = 0) -> None:
-        item.path.append(self)
+        item.return_to(self)
         self._entrance.send(item, extra_cycles)
 
 
@@ -273,16 +273,14 @@ class Network(Component):
     Args:
         site: where it stands.
         ways: between its entrances and links.
-        link_of: index of the link that a packet goes to.
-        size: bytes of a packet.
+        packets: where they go, and how large they are.
     """
 
     def __init__(
         self,
         site: NetworkSite,
         ways: Ways,
-        link_of: Callable[[MemoryRequest], int],
-        size: Callable[[MemoryRequest], int],
+        packets: Packets,
     ) -> None:
         env = self.env = site.env
         config = site.config
@@ -292,20 +290,19 @@ class Network(Component):
         self.ideal = config.ideal
         self.more = ways.more
         self.flit_bytes = config.bytes_per_cycle
-        self.size = size
         self.counters = NetworkCounters()
         self.entrances = [
             Entrance(self, way, _depth(config, ways.more, max(way) + ways.ahead))
             for way in ways.cycles(config.latency.cycles(site.clock))
         ]
         self.links = [Link(env, self.counters) for _ in range(ways.links)]
-        self.link_of = link_of
+        self.packets = packets
 
     def cycles_of(self, request: MemoryRequest, source: int) -> int:
         """Cycles of a packet of one flit from a source to its link, up to its entry (`more`)."""
         if self.ideal:
             return 0
-        return self.entrances[source].latencies[self.link_of(request)] - self.more
+        return self.entrances[source].latencies[self.packets.link(request)] - self.more
 
     # -- reports ---------------------------------------------------------------------------------
 
@@ -347,81 +344,101 @@ def reply_bytes(request: MemoryRequest) -> int:
     return _HEADER_BYTES
 
 
-def by_line(
-    shift: int, links: int, interleaving: Interleaving | None = None
-) -> Callable[[MemoryRequest], int]:
-    """Lines of ``1 << shift`` bytes go to the links in turn, or as an interleaving says."""
-    if interleaving is not None:
-        part = interleaving.part
-
-        def hashed_link_of(request: MemoryRequest) -> int:
-            return part(request.address >> shift)
-
-        return hashed_link_of
-
-    def link_of(request: MemoryRequest) -> int:
-        return (request.address >> shift) % links
-
-    return link_of
-
-
-def by_near_line(
-    home: Callable[[MemoryRequest], int], part_of_sm: Sequence[int], each: int
-) -> Callable[[MemoryRequest], int]:
-    """Loads go to the link at the same place as their line's in the part of their SM.
+class ToBanks(Packets):
+    """Requests go to the links in turn, line by line, or as an interleaving says.
 
     Args:
-        home: the link of a request's line, where stores and atomics go.
-        part_of_sm: by SM.
-        each: links of a part.
+        shift: bytes of a line, as a power of two.
+        links: how many there are.
+        interleaving: of lines; None: in turn.
     """
 
-    def link_of(request: MemoryRequest) -> int:
-        link = home(request)
-        return part_of_sm[request.sm] * each + link % each if request.kind == _LOAD else link
+    def __init__(self, shift: int, links: int, interleaving: Interleaving | None = None) -> None:
+        self._shift = shift
+        self._links = links
+        self._interleaving = interleaving
 
-    return link_of
+    def link(self, request: MemoryRequest) -> int:
+        line = request.address >> self._shift
+        interleaving = self._interleaving
+        return line % self._links if interleaving is None else interleaving.part(line)
+
+    def size(self, request: MemoryRequest) -> int:
+        return request_bytes(request)
 
 
-def by_line_of_page(
-    lines_shift: int, bank_of: Callable[[int], int], line_shift: int
-) -> Callable[[MemoryRequest], int]:
+class ToNearBanks(ToBanks):
+    """Loads go to the link at the same place as their line's in the part of their SM.
+
+    Stores and atomics go to the link of their line.
+
+    Args:
+        shift, links, interleaving: see `ToBanks`.
+        part_of_sm: by SM.
+        parts: how many there are, of as many links each.
+    """
+
+    def __init__(
+        self,
+        shift: int,
+        links: int,
+        interleaving: Interleaving | None,
+        part_of_sm: Sequence[int],
+        parts: int,
+    ) -> None:
+        super().__init__(shift, links, interleaving)
+        self._part_of_sm = list(part_of_sm)
+        self._each = links // parts
+
+    def link(self, request: MemoryRequest) -> int:
+        home = super().link(request)
+        if request.kind != _LOAD:
+            return home
+        return self._part_of_sm[request.sm] * self._each + home % self._each
+
+
+class ToVirtualBanks(ToBanks):
     """By the number of a line within its page, in which all virtual names of the line agree.
 
     Page-table reads go by their physical line.
 
     Args:
-        lines_shift: L2 lines of a page of memory, as a power of two.
-        bank_of: the link of such a number.
-        line_shift: bytes of an L2 line, as a power of two.
+        shift, links, interleaving: see `ToBanks`.
+        lines: L2 lines of a page of memory, a power of two.
     """
-    mask = (1 << lines_shift) - 1
 
-    def link_of(request: MemoryRequest) -> int:
-        if isinstance(request, VirtualRequest):
-            return bank_of(request.line & mask)
-        return bank_of(request.address >> line_shift)
+    def __init__(
+        self, shift: int, links: int, interleaving: Interleaving | None, lines: int
+    ) -> None:
+        super().__init__(shift, links, interleaving)
+        self._mask = lines - 1
 
-    return link_of
-
-
-def by_sm(first: int) -> Callable[[MemoryRequest], int]:
-    """Each SM, counted from `first`, has a link of its own."""
-
-    def link_of(request: MemoryRequest) -> int:
-        return request.sm - first
-
-    return link_of
+    def link(self, request: MemoryRequest) -> int:
+        if not isinstance(request, VirtualRequest):
+            return super().link(request)
+        line = request.line & self._mask
+        interleaving = self._interleaving
+        return line % self._links if interleaving is None else interleaving.part(line)
 
 
-def by_return(first: int) -> Callable[[MemoryRequest], int]:
-    """Each SM, counted from `first`, has a link; replies to an `OwnReturn` go to its link."""
+class ToSms(Packets):
+    """Each SM has a link of its own.
 
-    def link_of(request: MemoryRequest) -> int:
-        if not request.path:
-            return request.sm - first
-        back = request.path.pop()
+    Args:
+        first: index of the first SM.
+        returns: whether answers to an `OwnReturn` go to its link.
+    """
+
+    def __init__(self, first: int, returns: bool = False) -> None:
+        self._first = first
+        self._returns = returns
+
+    def link(self, request: MemoryRequest) -> int:
+        if not self._returns or request.back is None:
+            return request.sm - self._first
+        back = request.way_back()
         assert isinstance(back, OwnReturn)
         return back.link
 
-    return link_of
+    def size(self, request: MemoryRequest) -> int:
+        return reply_bytes(request)

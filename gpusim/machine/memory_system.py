@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
@@ -11,12 +10,12 @@ from attrs import evolve
 from gpusim.config.schema import L2Config
 from gpusim.core.component import Component
 from gpusim.core.engine import Environment, Sink, Wakeable
+from gpusim.core.interfaces import Packets, Route
 from gpusim.core.interleaving import RANDOM, HashedInterleaving, Interleaving, RandomInterleaving
 from gpusim.core.registry import Slot, make_policy
 from gpusim.core.request import MemoryRequest, Translation
 from gpusim.core.signals import SignalBoard
 from gpusim.core.stage import Stage
-from gpusim.core.structures import bits_for
 from gpusim.hardware.cache import (
     BankSite,
     CacheBypass,
@@ -39,18 +38,15 @@ from gpusim.hardware.cache.page_table_reads import (
 from gpusim.hardware.crossbar import (
     Network,
     NetworkSite,
+    ToBanks,
+    ToNearBanks,
+    ToSms,
+    ToVirtualBanks,
     Ways,
-    by_line,
-    by_line_of_page,
-    by_near_line,
-    by_return,
-    by_sm,
-    reply_bytes,
-    request_bytes,
 )
 from gpusim.hardware.dram import ChannelUse, DramChannel, IdealDramChannel, build_dram
-from gpusim.hardware.dram.build import Route, route
-from gpusim.hardware.node import BeyondMemory, by_memory, with_ports
+from gpusim.hardware.dram.build import MappedRoute, RoutesByPart
+from gpusim.hardware.node import BeyondMemory, ToMemories, with_ports
 from gpusim.hardware.walk import PageTable, Walkers, WalkersSite, WarpWalkers
 from gpusim.machine.domains import Domain
 from gpusim.machine.virtual_caches import build_fbt
@@ -109,15 +105,13 @@ class MemorySystem:
             self._network_site("requests"),
             Ways(len(sms) + ports, banks + ports, more=entry, longer=there),
             self._to_banks_or_links(first_sm + len(sms)),
-            request_bytes,
         )
         back = with_ports(domain.partitions.ways_back(sms, domain.banks), ports, 0)
         ahead = config.l2.latency.cycles(config.clock)
         self.replies = Network(
             self._network_site("replies"),
             Ways(banks + ports, len(sms) + ports, longer=back, ahead=ahead),
-            by_return(first_sm) if domain.sides else by_sm(first_sm),
-            reply_bytes,
+            ToSms(first_sm, bool(domain.sides)),
         )
         self.banks = self._build_banks(levels, channel)
         way = way_to_dram(to_dram)
@@ -183,35 +177,36 @@ class MemorySystem:
             return partial(DramMisses, channel=channel, homes=PartitionHomes)
         return partial(DramMisses, channel=channel)
 
-    def _home_of(self) -> Callable[[MemoryRequest], int]:
+    def _home_of(self) -> ToBanks:
         """Which bank the line of a request belongs to."""
         l2 = self.domain.config.l2
-        return by_line(l2.line.bit_length() - 1, l2.banks, self.hashing)
+        return ToBanks(l2.line.bit_length() - 1, l2.banks, self.hashing)
 
-    def _link_of(self) -> Callable[[MemoryRequest], int]:
-        """Which link of the crossbar the requests of SMs take."""
+    def _to_banks(self) -> Packets:
+        """What the crossbar asks about the requests of SMs."""
         l2, partitions = self.domain.config.l2, self.domain.partitions
+        shift = l2.line.bit_length() - 1
         if self.fbt is not None:
             lines = self.domain.config.memory.page // l2.line
-            return by_line_of_page(bits_for(lines), self._number_of_bank, bits_for(l2.line))
+            return ToVirtualBanks(shift, l2.banks, self.hashing, lines)
         if l2.copies is None:
             return self._home_of()
-        return by_near_line(self._home_of(), partitions.of_sm, l2.banks // l2.partitions)
+        return ToNearBanks(shift, l2.banks, self.hashing, partitions.of_sm, l2.partitions)
 
-    def _to_banks_or_links(self, first_port: int) -> Callable[[MemoryRequest], int]:
+    def _to_banks_or_links(self, first_port: int) -> Packets:
         """Which link of the crossbar requests take, on a node also to and from other GPUs.
 
         Args:
             first_port: the number of the first port of links, counted as SMs are.
         """
-        domain, to_banks = self.domain, self._link_of()
+        domain, to_banks = self.domain, self._to_banks()
         if not domain.link_ports:
             return to_banks
         l2 = domain.config.l2
         beyond = BeyondMemory(
             domain.base, domain.base + domain.config.memory.size, l2.banks, domain.link_ports
         )
-        return by_memory(to_banks, self._home_of(), beyond, l2.line.bit_length() - 1, first_port)
+        return ToMemories(to_banks, self._home_of(), beyond, l2.line.bit_length() - 1, first_port)
 
     def _number_of_bank(self, line: int) -> int:
         hashing, banks = self.hashing, self.domain.config.l2.banks
@@ -257,7 +252,7 @@ class MemorySystem:
         if config.walk.sent_by == "sms":
             return way_through_sms(self.requests.entrances, self.domain.sms.start)
         ports = [bank.requests for bank in self.banks]
-        return way_to_bank(ports, self._home_of())
+        return way_to_bank(ports, self._home_of().link)
 
     def _past_the_cache(self, levels: Levels, bank: Way, channel: Way) -> Way:
         """The way into the cache; a bypass policy that lets some reads past it is wired.
@@ -295,11 +290,11 @@ class MemorySystem:
             dram = evolve(config.dram, channels=count)
             made, mapping = build_dram(self.env, dram, config.clock, use)
             channels += made
-            routes.append(route(mapping, [channel.requests for channel in made]))
+            routes.append(MappedRoute(mapping, [channel.requests for channel in made]))
         if len(routes) == 1:
             return channels, routes[0]
         bases = [part.base for part in self.domain.parts]
-        return channels, lambda address: routes[bisect(bases, address) - 1](address)
+        return channels, RoutesByPart(bases, routes)
 
     def _misses(self) -> int:
         """What a bank may ask of DRAM at most: its own misses, and those of its twins."""

@@ -11,12 +11,12 @@ from gpusim.config.shootdown import shootdown_parts
 from gpusim.core.component import Component
 from gpusim.core.engine import Environment, Sink
 from gpusim.core.errors import UserError, few, nearest
+from gpusim.core.interfaces import Route
 from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping
 from gpusim.core.registry import Slot, make_policy
 from gpusim.core.signals import SignalBoard
 from gpusim.core.stage import Stage
 from gpusim.core.warp_program import Buffer
-from gpusim.hardware.dram.build import Route
 from gpusim.hardware.paging import (
     HOST_BASE,
     AccessCounters,
@@ -30,6 +30,7 @@ from gpusim.hardware.paging import (
     Mover,
     PageFaults,
     Placement,
+    RouteBeyond,
     WatchedWay,
 )
 from gpusim.hardware.paging.prefetch import VA_BLOCK
@@ -204,8 +205,7 @@ class Paging:
         """The route from an address to its channel, or to the host's memory."""
         if self.host is None:
             return to_dram
-        host = self.host.requests
-        return lambda address: host if address >= HOST_BASE else to_dram(address)
+        return RouteBeyond(to_dram, self.host.requests)
 
     def before(self, walkers: Stage, instance: int, several: bool) -> PageFaults:
         """The stage in front of the walkers of a domain."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from gpusim.config.schema import GpuConfig
-from gpusim.core.engine import Environment, Port
+from gpusim.core.engine import Environment
+from gpusim.core.interfaces import Route
 from gpusim.core.mapping import ASID_SHIFT
-from gpusim.core.request import MemoryRequest
 from gpusim.core.states import State
 from gpusim.core.structures import bits_for
 from gpusim.hardware.cache import L1Cache, L2Bank, LeadingNames, TranslatedMisses
@@ -23,7 +23,7 @@ def build_fbt(
     domain: Domain,
     page_table: PageTable,
     apps: int,
-    channel: Callable[[int], Port[MemoryRequest]],
+    channel: Route,
     bank_of: Callable[[int], int],
 ) -> Fbt | None:
     """The table of a domain, if a machine has any; messages to L1 caches take the crossbar, too."""

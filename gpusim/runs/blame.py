@@ -13,6 +13,7 @@ from gpusim.core.code_places import NO_PLACE
 from gpusim.core.cut import KeptPieces
 from gpusim.core.mapping import ASID_SHIFT, VPN_MASK
 from gpusim.core.request import Kind, MemoryRequest
+from gpusim.core.unboxed import between
 from gpusim.core.warp_program import SECTOR_BYTES, Buffer
 from gpusim.machine import Machine
 from gpusim.traces.application import TraceApplication
@@ -158,7 +159,7 @@ class _Watcher:
         """What an access touches in a page: one page may hold several arrays."""
         shift = self._page_shift - self._line_shift
         known: WarpAccess = access  # type: ignore[assignment]
-        for line in known.lines[known.first : known.end]:
+        for line in between(known.lines, known.first, known.end):
             if line >> shift == vpn:
                 return line << self._line_shift
         return vpn << self._page_shift

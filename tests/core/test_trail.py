@@ -20,11 +20,9 @@ def state_at(traveller: Traveller, cycle: int) -> int:
             state = traveller.trail[entry]
     if state >= 0:
         return state
-    if state == -1:
-        assert traveller.origin is not None
-        return state_at(traveller.origin, cycle)
-    assert traveller.links is not None
-    return state_at(traveller.links[-2 - state], cycle)
+    linked = traveller.linked(state)
+    assert isinstance(linked, Traveller)
+    return state_at(linked, cycle)
 
 
 @st.composite

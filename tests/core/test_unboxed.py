@@ -13,12 +13,12 @@ from gpusim.core.unboxed import (
     IntHeap,
     IntList,
     as_int_dict,
+    between,
     first_key,
     heappop,
     heappush,
     pair,
     position,
-    without_first,
     zeros,
 )
 from tests.examples import examples
@@ -88,7 +88,7 @@ def test_a_list(values: list[int]) -> None:
         assert made[place] == values[place]
         values[place] = made[place] = place
     assert made == values
-    assert list(without_first(made, 1)) == list(made)[1:]
+    assert list(between(made, 1, len(made))) == list(made)[1:]
     made += (1, 2)
     assert made.pop() == 2
     for place in (0, len(values) // 2, len(values)):

@@ -9,8 +9,8 @@ from typing import Generic, TypeVar
 
 from gpusim.core.blame import Blames
 from gpusim.core.engine import NEVER, Environment, Port, Sink, Sleeper, Wakeable
-from gpusim.core.interfaces import Inbound
-from gpusim.core.mapping import Mapping
+from gpusim.core.interfaces import Inbound, Route
+from gpusim.core.mapping import Mapping, Mappings
 from gpusim.core.request import Access, MemoryRequest, Purpose, Translation, Traveller
 from gpusim.core.unboxed import IntList
 
@@ -70,7 +70,7 @@ class MockRequester(Generic[T]):
 
     def ask(self, cycle: int, item: T, asked: Sink) -> None:
         """Before the first cycle: send an item that reaches a port without a latency in `cycle`."""
-        item.path.append(self.port)
+        item.return_to(self.port)
         asked.send(item, cycle)
 
     def _run(self) -> Generator[int | None, None, None]:
@@ -107,12 +107,23 @@ class MockLink(Inbound):
         return request
 
 
-class MockPages:
+class OneRoute(Route):
+    """Every address lies behind one port."""
+
+    def __init__(self, port: Port[MemoryRequest]) -> None:
+        self._port = port
+
+    def port(self, address: int) -> Port[MemoryRequest]:
+        return self._port
+
+
+class MockPages(Mappings):
     """The page table, as stages ask it: page *n* lies in frame *n* + 100 until it is moved."""
 
     page_bytes = 4096
 
     def __init__(self) -> None:
+        self.table = self
         self._mappings: dict[int, Mapping] = {}
 
     def find(self, tag: int) -> Mapping | None:

@@ -61,7 +61,7 @@ class NextPage(StageProcess):
         return True
 
     def answered(self, translation: Translation) -> None:
-        if translation.path:
+        if translation.back is not None:
             self.pass_back(translation)
         elif translation.tag in self.awaited:
             self.awaited.discard(translation.tag)

@@ -57,7 +57,7 @@ def told(launch: TraceLaunch, kinds: frozenset[int] = ALL) -> list[tuple[str, An
         at = 0
         for kind, arg in zip(segment.kinds, segment.args, strict=True):
             if kind in ADDRESSED:
-                found.append((Op(kind).name, segment.lines[at : at + arg]))
+                found.append((Op(kind).name, [*segment.lines][at : at + arg]))
                 at += arg
             else:
                 found.append((Op(kind).name, arg))

@@ -61,7 +61,7 @@ def programs(launch: TraceLaunch, block: int) -> list[Program]:
             for kind, arg in zip(segment.kinds, segment.args, strict=True):
                 if kind in MEMORY_OPS:
                     pairs = zip(
-                        segment.lines[at : at + arg], segment.sectors[at : at + arg], strict=True
+                        [*segment.lines][at : at + arg], segment.sectors[at : at + arg], strict=True
                     )
                     program.append((Op(kind).name, dict(pairs)))
                     at += arg

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import gpusim
 from gpusim.core.mapping import ASID_SHIFT
 from gpusim.core.request import Kind
+from gpusim.core.unboxed import IntList
 from gpusim.core.warp_program import (
     COVERED_SHIFT,
     INACTIVE,
@@ -138,7 +139,7 @@ def test_a_segment_touches_what_its_memory_operations_do(
                 if op in MEMORY_OPS:
                     expected.append((line << KIND_BITS | KIND_OF_OP[op], bits))
     kinds, args = [int(op) for op, _ in ops], [count for _, count in ops]
-    names, bits = touched_in(Segment(kinds, args, lines, sectors, [], [])).tolist()
+    names, bits = touched_in(Segment(kinds, args, IntList(lines), sectors, [], [])).tolist()
     assert list(zip(names, bits, strict=True)) == expected
 
 

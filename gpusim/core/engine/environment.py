@@ -9,6 +9,8 @@ tuples.  Two more things make components cheap:
 * a process has at most one pending wake-up, the earliest of all that were asked for, so an idle
   component schedules nothing and a busy one is woken once a cycle, however often it is asked to.
 
+What is woken most has no generator: it is `Turning`, and its `turn` is called instead.
+
 Everything else of SimPy (events, conditions, interrupts, resources, ``run(until=...)``) works.
 """
 
@@ -21,7 +23,7 @@ import simpy
 from simpy.core import BoundClass, EmptySchedule, Infinity, StopSimulation
 from simpy.events import URGENT, Event
 
-from gpusim.core.engine.loop import NEVER, EventLoop, Sleeper, Wake
+from gpusim.core.engine.loop import NEVER, EventLoop, Resumed, Sleeper, Wake
 
 Yielded = int | Event | None
 ProcessGenerator = Generator[Yielded, Any, Any]
@@ -39,7 +41,7 @@ class Process(Sleeper, simpy.Process):
     ) -> None:
         simpy.Process.__init__(self, env, generator)  # type: ignore[arg-type]
         self.onlooker = onlooker
-        self.wake = Wake(env, self, generator.send)
+        self.wake = Wake(env, Resumed(env, self, generator.send), onlooker)
         self._nap = Event(env)
         """What SimPy takes for the target of a process that sleeps or is parked."""
 
@@ -132,8 +134,9 @@ class Environment(EventLoop, simpy.Environment):  # type: ignore[misc]  # its ti
         if self._urgent:
             return self._now
         for cycle in sorted(self._cycles):
-            entries = self._buckets[cycle]
-            if self._urgent_later.get(cycle) or any(counts(entry, cycle) for entry in entries):
+            if self._urgent_later.get(cycle):
+                return cycle
+            if any(counts(entry, cycle) for entry in self.entries(cycle)):
                 return cycle
         return NEVER
 
@@ -181,6 +184,6 @@ def _is_live(entry: Wake | Event | None, cycle: int) -> bool:
 
 def _is_at_work(entry: Wake | Event | None, cycle: int) -> bool:
     """Whether an entry of a cycle is still to be processed, and is no onlooker's wake-up."""
-    if isinstance(entry, Wake) and entry.process.onlooker:
+    if isinstance(entry, Wake) and entry.onlooker:
         return False
     return _is_live(entry, cycle)

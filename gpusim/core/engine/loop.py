@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from mypy_extensions import mypyc_attr
+from mypy_extensions import mypyc_attr, trait
 from simpy.core import StopSimulation
 from simpy.events import NORMAL, URGENT, EventPriority
 
@@ -19,6 +19,10 @@ from gpusim.core.unboxed import IntDict, IntHeap, heappop, heappush
 
 NEVER: Final = 1 << 60
 """A cycle that no simulation reaches; compiled code keeps ints below 2^62 unboxed."""
+
+_NEAR: Final = 1 << 10
+_SLOT: Final = _NEAR - 1
+"""Cycles, this one and those ahead, whose entries lie in slots, and the mask of a slot's number."""
 
 _BREATH: Final = 1 << 12
 """Cycles with events between two breaths."""
@@ -87,29 +91,52 @@ class Waiters:
             sender.now()
 
 
+@trait
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Turning:
+    """What takes time: it has a turn in every cycle for which it was woken."""
+
+    __slots__ = ()
+
+    def turn(self, now: int) -> int:
+        """Do what is due in cycle `now`; returns the cycle of the next turn.
+
+        That is no earlier than `now`, and `NEVER` where only a wake-up brings one; a wake-up for an
+        earlier cycle brings it forward, and what is due later has to be said again then.
+        """
+        raise NotImplementedError
+
+
 class Wake(Wakeable):
-    """The one pending wake-up of a process: due at the earliest cycle that was asked for."""
+    """The one pending wake-up of a process: due at the earliest cycle that was asked for.
 
-    __slots__ = ("_buckets", "_cycles", "due", "loop", "process", "send")
+    Args:
+        loop: the event loop.
+        turning: what has its turn when it is woken.
+        onlooker: whether that looks on and changes nothing.
+    """
 
-    def __init__(self, loop: EventLoop, process: Any, send: Callable[[None], Any]) -> None:
+    __slots__ = ("_cycles", "_slots", "due", "loop", "onlooker", "turning")
+
+    def __init__(self, loop: EventLoop, turning: Turning, onlooker: bool = False) -> None:
         self.loop = loop
-        self.process = process
-        self.send = send
+        self.turning = turning
+        self.onlooker = onlooker
         self.due = NEVER
-        self._buckets = loop._buckets
+        self._slots = loop._slots
         self._cycles = loop._cycles
 
     def at(self, cycle: int) -> None:
         """Wake the process in `cycle` (this one or later) unless it wakes earlier anyhow."""
         if cycle < self.due:
             self.due = cycle
-            bucket = self._buckets.get(cycle)
-            if bucket is None:
-                self._buckets[cycle] = [self]
-                heappush(self._cycles, cycle)
+            if cycle - self.loop._now < _NEAR:
+                entries = self._slots[cycle & _SLOT]
+                if not entries:
+                    heappush(self._cycles, cycle)
+                entries.append(self)
             else:
-                bucket.append(self)
+                self.loop.put_far(self, cycle)
 
     def now(self) -> None:
         """Wake the process later in this very cycle."""
@@ -147,9 +174,55 @@ class Sleeper:
     wake: Wake
 
 
+class TurnTaker(Sleeper):
+    """The process of a component that has turns; parked until it is woken."""
+
+    def __init__(self, loop: EventLoop, turning: Turning) -> None:
+        self.wake = Wake(loop, turning)
+
+
+class Resumed(Turning):
+    """The turns of a SimPy process: each resumes its generator, whose targets are SimPy's, too.
+
+    Args:
+        loop: the event loop.
+        process: the process.
+        send: of its generator.
+    """
+
+    __slots__ = ("_loop", "_process", "_send")
+
+    def __init__(self, loop: EventLoop, process: Any, send: Callable[[None], Any]) -> None:
+        self._loop = loop
+        self._process = process
+        self._send = send
+
+    def turn(self, now: int) -> int:
+        loop, process = self._loop, self._process
+        loop._active_proc = process
+        due = NEVER
+        try:
+            target = self._send(None)
+        except Exception as error:  # noqa: BLE001  (SimPy: the process fails with it)
+            process._finish(error)
+        else:
+            if isinstance(target, int) and target > 0:
+                due = now + target
+            elif target is not None:
+                happened = process._await(target)
+                if happened is not None:
+                    process._resume(happened)
+        loop._active_proc = None
+        return due
+
+
 @mypyc_attr(allow_interpreted_subclasses=True)
 class EventLoop:
     """Entries (wake-ups and SimPy events) by cycle, and the loop over them.
+
+    The entries of each of the next `_NEAR` cycles lie in a slot of their own; those of later ones
+    in a dict, from which they go into the slot when their cycle comes, ahead of what was put there
+    later.  A heap has the cycles that have entries, some of them twice.
 
     An entry of SimPy's that has been processed has no callbacks; a wake-up is due in the cycle
     under which it lies, or it has been overtaken by an earlier one and is skipped.
@@ -161,7 +234,8 @@ class EventLoop:
     def __init__(self, initial_cycle: int = 0) -> None:
         self._now: int = initial_cycle
         self._active_proc: Any = None
-        self._buckets: IntDict[list[Any]] = IntDict()
+        self._slots: list[list[Any]] = [[] for _ in range(_NEAR)]
+        self._far: IntDict[list[Any]] = IntDict()
         self._cycles = IntHeap()
         self._done = 0
         """Entries of the current cycle that have been taken, while the loop is elsewhere."""
@@ -192,32 +266,46 @@ class EventLoop:
         if cycle != self._now + delay:
             raise ValueError(f"time is in whole cycles: a delay of {delay} is not")
         if priority == NORMAL:
-            self._bucket(cycle).append(event)
+            self._put(event, cycle)
         elif cycle == self._now and priority == URGENT:
             self._urgent.append(event)
         elif cycle == self._now:
             self._urgent.insert(0, event)
         else:
             self._urgent_later.setdefault(cycle, []).append(event)
-            self._bucket(cycle)
-
-    def _bucket(self, cycle: int) -> list[Any]:
-        """The entries of a cycle."""
-        bucket = self._buckets.get(cycle)
-        if bucket is None:
-            bucket = self._buckets[cycle] = []
             heappush(self._cycles, cycle)
-        return bucket
+
+    def _put(self, entry: Any, cycle: int) -> None:
+        if cycle - self._now < _NEAR:
+            entries = self._slots[cycle & _SLOT]
+            if not entries:
+                heappush(self._cycles, cycle)
+            entries.append(entry)
+        else:
+            self.put_far(entry, cycle)
+
+    def put_far(self, entry: Any, cycle: int) -> None:
+        """Put an entry into a cycle that lies at least `_NEAR` cycles ahead."""
+        entries = self._far.get(cycle)
+        if entries is None:
+            self._far[cycle] = [entry]
+            heappush(self._cycles, cycle)
+        else:
+            entries.append(entry)
+
+    def entries(self, cycle: int) -> list[Any]:
+        """A copy of the entries of a cycle, in their order."""
+        near = self._slots[cycle & _SLOT] if cycle - self._now < _NEAR else []
+        far = self._far.get(cycle)
+        return list(near) if far is None else far + near
 
     def forget(self, wake: Wake) -> None:
         """Take back a wake-up whose process was interrupted in its sleep."""
         if wake.due == NEVER:
             return
-        bucket = self._buckets[wake.due]
-        place = len(bucket) - 1
-        while bucket[place] is not wake:
-            place -= 1
-        bucket[place] = None
+        far = self._far.get(wake.due)
+        if far is None or not _forget(far, wake):
+            _forget(self._slots[wake.due & _SLOT], wake)
         wake.due = NEVER
 
     def advance(self) -> bool:
@@ -231,21 +319,25 @@ class EventLoop:
         if cycle != self._now:
             _enter(self, cycle)
             return True
-        bucket = self._buckets[cycle]
-        if self._done == len(bucket):
+        entries = self._slots[cycle & _SLOT]
+        if self._done == len(entries):
             _leave(self)
             return True
-        entry = bucket[self._done]
+        entry = entries[self._done]
         self._done += 1
         if not isinstance(entry, Wake):
             self._fire(entry)
         elif entry.due == cycle:
-            self._wake(entry)
+            entry.due = NEVER
+            self.events += 1
+            due = entry.turning.turn(cycle)
+            if due != NEVER:
+                entry.at(due)
         return True
 
     def run_all(self) -> None:
         """Process entries until none is left, a cycle at a time."""
-        buckets, cycles = self._buckets, self._cycles
+        slots, cycles = self._slots, self._cycles
         until_breath = _BREATH
         try:
             while cycles or self._urgent:
@@ -255,7 +347,7 @@ class EventLoop:
                 cycle = cycles[0]
                 if cycle != self._now:
                     _enter(self, cycle)
-                elif _run_bucket(self, buckets[cycle], cycle):
+                elif _live_through(self, slots[cycle & _SLOT], cycle):
                     _leave(self)
                 until_breath -= 1
                 if not until_breath:
@@ -267,20 +359,6 @@ class EventLoop:
     def breathe(self) -> None:
         """Let Python look for signals: it does so only between instructions that it interprets."""
         raise NotImplementedError
-
-    def _wake(self, wake: Wake) -> None:
-        """Resume the process of a wake-up that is due now."""
-        self.events += 1
-        wake.due = NEVER
-        self._active_proc = wake.process
-        try:
-            target = wake.send(None)
-        except Exception as error:  # noqa: BLE001  (SimPy: the process fails with it)
-            wake.process._finish(error)
-        else:
-            if target is not None:
-                _await(wake.process, target)
-        self._active_proc = None
 
     def _fire(self, event: Any) -> None:
         """Run the callbacks of one SimPy event; None: a wake-up that was taken back."""
@@ -312,59 +390,57 @@ def _enter(loop: EventLoop, cycle: int) -> None:
     loop._done = 0
     if loop._urgent_later:
         loop._urgent = loop._urgent_later.pop(cycle, loop._urgent)
+    if cycle in loop._far:
+        loop._slots[cycle & _SLOT] = loop._far.pop(cycle) + loop._slots[cycle & _SLOT]
 
 
 def _leave(loop: EventLoop) -> None:
     """All entries of the current cycle have been processed."""
-    del loop._buckets[heappop(loop._cycles)]
+    cycles, cycle = loop._cycles, loop._now
+    while cycles and cycles[0] == cycle:
+        heappop(cycles)
+    loop._slots[cycle & _SLOT].clear()
     loop._done = 0
 
 
-def _run_bucket(loop: EventLoop, bucket: list[Any], cycle: int) -> bool:
+def _forget(entries: list[Any], wake: Wake) -> bool:
+    """Take a wake-up out of the entries of a cycle; whether it was there."""
+    for place in range(len(entries) - 1, -1, -1):
+        if entries[place] is wake:
+            entries[place] = None
+            return True
+    return False
+
+
+def _live_through(loop: EventLoop, entries: list[Any], cycle: int) -> bool:
     """Process a cycle's entries until none is left (True) or an urgent event comes between.
 
-    `EventLoop._wake` and `Wake.at` are written out here: this loop carries every run.
+    `Wake.at` is written out here: this loop carries every run.
     """
     done, events = loop._done, 0
-    buckets = loop._buckets
+    slots, cycles = loop._slots, loop._cycles
     try:
-        while done < len(bucket):
-            entry = bucket[done]
+        while done < len(entries):
+            entry = entries[done]
             done += 1
             if not isinstance(entry, Wake):
-                loop._active_proc = None
                 loop._fire(entry)
             elif entry.due == cycle:
                 entry.due = NEVER
-                loop._active_proc = entry.process
                 events += 1
-                try:
-                    target = entry.send(None)
-                except Exception as error:  # noqa: BLE001  (SimPy: the process fails with it)
-                    entry.process._finish(error)
-                else:
-                    if isinstance(target, int) and target > 0:
-                        due = cycle + target
-                        if due < entry.due:
-                            entry.due = due
-                            later = buckets.get(due)
-                            if later is None:
-                                buckets[due] = [entry]
-                                heappush(loop._cycles, due)
-                            else:
-                                later.append(entry)
-                    elif target is not None:
-                        _await(entry.process, target)
+                due = entry.turning.turn(cycle)
+                if due < entry.due:
+                    entry.due = due
+                    if due - cycle < _NEAR:
+                        later = slots[due & _SLOT]
+                        if not later:
+                            heappush(cycles, due)
+                        later.append(entry)
+                    else:
+                        loop.put_far(entry, due)
             if loop._urgent:
                 return False
         return True
     finally:
         loop._done = done
         loop.events += events
-
-
-def _await(process: Any, target: Any) -> None:
-    """Let a process wait for what it has yielded; that may have happened already."""
-    happened = process._await(target)
-    if happened is not None:
-        process._resume(happened)

@@ -12,7 +12,7 @@ from gpusim.core.errors import OptionError
 from gpusim.core.registry import Slot, register_policy
 from gpusim.core.replacement.base import Replacement
 from gpusim.core.structures import Storage
-from gpusim.core.unboxed import IntDict, IntList, as_int_dict, first_key
+from gpusim.core.unboxed import IntDict, IntList, as_int_dict, first_key, to_end
 
 _MASK: Final = (1 << 32) - 1
 _SPREAD = 0x9E3779B1
@@ -63,7 +63,7 @@ class Lru(_ByOrder):
         self._latest[index] = key
         own = self._own[index]
         if own is not None:
-            own[key] = own.pop(key)
+            to_end(own, key)
         else:
             entries: Any = self.sets[index]
             entries[key] = entries.pop(key)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from mypy_extensions import mypyc_attr
 
 from gpusim.core.engine import NEVER, Sink
+from gpusim.core.interfaces import Route
 from gpusim.core.law import Law, laws_of
 from gpusim.core.mshr import FULL
 from gpusim.core.request import Kind, MemoryRequest
@@ -25,7 +26,7 @@ from gpusim.hardware.cache.fetches import Fetches
 from gpusim.hardware.cache.homes import Homes
 from gpusim.hardware.cache.l2_counters import LOOKUPS, L2Counters, SectorCounters
 from gpusim.hardware.cache.lines import Line
-from gpusim.hardware.cache.miss_path import MissPath, Route
+from gpusim.hardware.cache.miss_path import MissPath
 from gpusim.hardware.cache.sector_places import MERGE_LIST, ROOM
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ class DramMisses(MissPath):
         if bank.places is not None:
             bank.places.take(line, missing)
         if fetch:
-            self._fetch(request, line, fetch, self.channel(request.address))
+            self._fetch(request, line, fetch, self.channel.port(request.address))
         self._fetches.wait(line, missing, request, now)
 
     # -- what comes ------------------------------------------------------------------------------
@@ -152,7 +153,7 @@ class DramMisses(MissPath):
         back = self.homes.back(way)
         if back is bank.fills:
             self.sectors[request.app].sectors_fetched += SECTOR_COUNTS[sectors]
-        bringer.path.append(back)
+        bringer.return_to(back)
         way.send(bringer, bank.latency)
 
     def fill(self, filled: MemoryRequest) -> None:

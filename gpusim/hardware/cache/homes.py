@@ -19,9 +19,9 @@ from mypy_extensions import mypyc_attr
 
 from gpusim.core.counters import count
 from gpusim.core.engine import EventLoop, NeverFull, Port, Sink
+from gpusim.core.interfaces import Route
 from gpusim.core.request import MemoryRequest
 from gpusim.core.states import State
-from gpusim.hardware.cache.miss_path import Route
 
 if TYPE_CHECKING:
     from gpusim.hardware.cache.l2 import L2Bank
@@ -83,7 +83,7 @@ class Homes:
 
     def way(self, request: MemoryRequest) -> Sink:
         """Where what a request misses is asked for, once there is room."""
-        return self.channel(request.address)
+        return self.channel.port(request.address)
 
     def back(self, way: Sink) -> Sink:
         """Where the answer to what is sent this way has to go."""
@@ -143,7 +143,7 @@ class PartitionHomes(Homes):
 
     def way(self, request: MemoryRequest) -> Sink:
         home = self._home(request.address)
-        return self.channel(request.address) if home == self._own else self._ways[home]
+        return self.channel.port(request.address) if home == self._own else self._ways[home]
 
     def back(self, way: Sink) -> Sink:
         return self._back if isinstance(way, Crossing) else self.bank.fills

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from mypy_extensions import mypyc_attr
@@ -10,11 +10,12 @@ from mypy_extensions import mypyc_attr
 from gpusim.config.schema import L2Config
 from gpusim.core.blame import Blame
 from gpusim.core.component import Component
-from gpusim.core.engine import NEVER, Port, Probe, Sink, Stall
+from gpusim.core.engine import NEVER, Port, Probe, Sink, Stall, Turning, TurnTaker
 from gpusim.core.mshr import Mshrs
 from gpusim.core.request import Kind, MemoryRequest, VirtualRequest
 from gpusim.core.signals import Signals
 from gpusim.core.states import State
+from gpusim.core.unboxed import IntDict
 from gpusim.core.warp_program import BYTES_SHIFT, SECTORS
 from gpusim.hardware.cache.array import CacheArray
 from gpusim.hardware.cache.bank_site import BankSite
@@ -41,7 +42,7 @@ _REPLIES: Final = int(Blame.REPLIES)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class L2Bank(Component):
+class L2Bank(Component, Turning):
     """A bank looks up `ports` requests a cycle; a hit is answered after the latency.
 
     What does not find its sectors goes to the miss path; an atomic waits for its sectors and is
@@ -90,9 +91,10 @@ class L2Bank(Component):
         """When the atomic has changed its words that keeps the bank from other lookups."""
         self.through = config.writes == "through"
         self._in_order = config.page_table_reads == "in-order"
+        self._cycle = -1
         self._left = 0
         """Ports that are still free in this cycle: a bank may be woken several times in one."""
-        self.process = env.start(self._run())
+        self.process = TurnTaker(env, self)
         self._stall = Stall(self.process.wake)
         self._stalls = BankStalls()
         self._wait: BankWait | None = None
@@ -119,7 +121,7 @@ class L2Bank(Component):
             self.mshrs = Mshrs(NEVER, NEVER)
 
     @property
-    def arrays(self) -> dict[int, CacheArray]:
+    def arrays(self) -> IntDict[CacheArray]:
         """By application, the lines that it may use."""
         return self.lines.arrays
 
@@ -130,39 +132,34 @@ class L2Bank(Component):
 
     # -- the process -----------------------------------------------------------------------------
 
-    def _run(self) -> Generator[int | None, None, None]:
-        env, replies, fills, misses = self.env, self._replies, self.fills, self.misses
-        replays, leaving, stall = misses.second_lookups, misses.leaving, self._stall
-        stalls = self._stalls
-        cycle = -1
-        while True:
-            answering = not replies.full
-            upcoming = NEVER
-            if misses.unsent or replays is not None:
-                upcoming = misses.advance(answering)
-            if not answering:
-                replies.when_free(self.process.wake)
-                if not stalls.cause:
-                    stalls.begin(_REPLIES, env._now)
-                yield None
-                continue
-            if stalls.cause == _REPLIES:
-                stalls.end(env._now)
-            if fills.queue and len(leaving) < WRITEBACK_BUFFER:
-                while (filled := fills.take()) is not None:
-                    self.counters[filled.app].fills += 1
-                    misses.fill(filled)
-                if fills.ready < upcoming:
-                    upcoming = fills.ready
-            now = env._now
-            if cycle != now:
-                cycle = now
-                self._left = self._ports
-            if replays is not None:
-                upcoming = min(upcoming, self._take_replays(replays))
-            if (not stall.active or self._virtual) and (lookups := self._look_up()) < upcoming:
-                upcoming = lookups
-            yield None if upcoming == NEVER else upcoming - cycle
+    def turn(self, now: int) -> int:
+        replies, fills, misses, stalls = self._replies, self.fills, self.misses, self._stalls
+        replays = misses.second_lookups
+        answering = not replies.full
+        upcoming = NEVER
+        if misses.unsent or replays is not None:
+            upcoming = misses.advance(answering)
+        if not answering:
+            replies.when_free(self.process.wake)
+            if not stalls.cause:
+                stalls.begin(_REPLIES, now)
+            return NEVER
+        if stalls.cause == _REPLIES:
+            stalls.end(now)
+        if fills.queue and len(misses.leaving) < WRITEBACK_BUFFER:
+            while (filled := fills.take()) is not None:
+                self.counters[filled.app].fills += 1
+                misses.fill(filled)
+            if fills.ready < upcoming:
+                upcoming = fills.ready
+        if self._cycle != now:
+            self._cycle = now
+            self._left = self._ports
+        if replays is not None:
+            upcoming = min(upcoming, self._take_replays(replays))
+        if not self._stall.active or self._virtual:
+            upcoming = min(upcoming, self._look_up())
+        return upcoming
 
     def _take_replays(self, replays: Port[Any]) -> int:
         """Start this cycle's second lookups; returns when there may be more."""
@@ -360,7 +357,7 @@ class L2Bank(Component):
     def answer(self, request: MemoryRequest, delay: int) -> None:
         """Send a request back, `delay` cycles from now."""
         if request.kind == _WALK or (self._shared and _is_asked(request)):
-            request.path.pop().send(request, delay)
+            request.answer(delay)
         else:
             request.trail.append(_INTERCONNECT)
             request.trail.append(self.env._now + delay)
@@ -375,7 +372,8 @@ class L2Bank(Component):
     def watch(self, watched: Callable[[CacheArray], CacheArray]) -> None:
         """Put arrays in the place of this bank's, which see what happens to them."""
         of = {array: watched(array) for array in dict.fromkeys(self.arrays.values())}
-        self.lines.arrays = {app: of[array] for app, array in self.arrays.items()}
+        for app, array in list(self.arrays.items()):
+            self.arrays[app] = of[array]
 
     # -- reports ---------------------------------------------------------------------------------
 
@@ -409,5 +407,4 @@ def _is_atomic(kind: int) -> bool:
 
 def _is_asked(request: MemoryRequest) -> bool:
     """Whether another bank waits for the answer to a request."""
-    path = request.path
-    return bool(path) and isinstance(path[-1], Crossing)
+    return isinstance(request.back, Crossing)

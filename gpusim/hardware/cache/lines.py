@@ -15,6 +15,7 @@ from typing import Final
 
 from gpusim.config.schema import L2Config
 from gpusim.core.request import Kind
+from gpusim.core.unboxed import IntDict
 from gpusim.core.warp_program import COVERED_SHIFT, SECTOR_BYTES, SECTORS
 from gpusim.hardware.cache.array import DIRTY, DIRTY_SHIFT, CacheArray
 from gpusim.hardware.cache.partition import arrays_of
@@ -49,7 +50,9 @@ class Lines:
     """
 
     def __init__(self, config: L2Config, apps: Sequence[int], counted: int) -> None:
-        self.arrays: dict[int, CacheArray] = arrays_of(config, apps)
+        self.arrays: IntDict[CacheArray] = IntDict()
+        for app, array in arrays_of(config, apps).items():
+            self.arrays[app] = array
         self.shift = config.line.bit_length() - 1
         self.offset = (1 << self.shift) - 1
         self.whole = (1 << config.line // SECTOR_BYTES) - 1

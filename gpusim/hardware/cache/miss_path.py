@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from typing import TYPE_CHECKING, Any
 
 from mypy_extensions import mypyc_attr
 
 from gpusim.core.engine import Port
+from gpusim.core.interfaces import Route
 from gpusim.core.law import Law
 from gpusim.core.request import MemoryRequest
 from gpusim.hardware.cache.l2_counters import SectorCounters
 
 if TYPE_CHECKING:
     from gpusim.hardware.cache.l2 import L2Bank
-
-Route = Callable[[int], Port[MemoryRequest]]
-"""The DRAM channel that an address belongs to."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -71,7 +69,7 @@ class MissPath:
         """Send the requests for which DRAM has room, in their order."""
         unsent = self.unsent
         while unsent:
-            channel = self.channel(unsent[0].address)
+            channel = self.channel.port(unsent[0].address)
             if channel.full:
                 channel.when_free(self.bank.process.wake)
                 return

@@ -10,6 +10,7 @@ from mypy_extensions import mypyc_attr
 from gpusim.core.component import Component
 from gpusim.core.counters import count
 from gpusim.core.engine import EventLoop, NeverFull, Port, Sink, Wakeable
+from gpusim.core.interfaces import Route
 from gpusim.core.metrics import FRACTION, Metric, Ratio, declare_metrics
 from gpusim.core.request import MemoryRequest
 from gpusim.hardware.cache.bypass import CacheBypass
@@ -147,11 +148,11 @@ def way_through_sms(entrances: Sequence[Sink], first: int) -> Way:
     return way
 
 
-def way_to_dram(channel: Callable[[int], Port[MemoryRequest]]) -> Way:
+def way_to_dram(channel: Route) -> Way:
     """To the DRAM channel of an address."""
 
     def way(read: MemoryRequest) -> Sink:
-        return channel(read.address)
+        return channel.port(read.address)
 
     return way
 

@@ -40,7 +40,7 @@ class TableMisses:
         """Take a read that misses sectors, or make it wait at the bank (False)."""
         bank = self._bank
         fetch = self._fetches.lacking(line, missing)
-        way = self._misses.channel(request.address)
+        way = self._misses.channel.port(request.address)
         if fetch and way.full:
             return bank.wait_for(way, request)
         bank.mshrs.join(line, request)
@@ -49,7 +49,7 @@ class TableMisses:
             self._fetches.begin(line, fetch, bringer)
             self._misses.counters[request.app].table_fetches += 1
             self._misses.sectors[request.app].sectors_fetched += fetch.bit_count()
-            bringer.path.append(bank.fills)
+            bringer.return_to(bank.fills)
             way.send(bringer, bank.latency)
         else:
             bank.counters[request.app].merged += 1

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from mypy_extensions import mypyc_attr
 
 from gpusim.core.engine import NEVER, Port
+from gpusim.core.interfaces import Route
 from gpusim.core.mapping import ASID_SHIFT
 from gpusim.core.mshr import FULL
 from gpusim.core.request import Kind, MemoryRequest, VirtualRequest, page_of_line
@@ -23,7 +24,7 @@ from gpusim.core.warp_program import SECTORS
 from gpusim.hardware.cache.array import DIRTY, DIRTY_SHIFT, READ_ONLY
 from gpusim.hardware.cache.fetches import Fetches
 from gpusim.hardware.cache.lines import SECTOR_SHIFT, Line
-from gpusim.hardware.cache.miss_path import MissPath, Route
+from gpusim.hardware.cache.miss_path import MissPath
 from gpusim.hardware.cache.table_misses import PHYSICAL, TableMisses
 from gpusim.hardware.cache.translator import Invalidation, Translator
 from gpusim.hardware.cache.virtual_l2_counters import (
@@ -192,7 +193,7 @@ class TranslatedMisses(MissPath):
             bringer.page = request.page
         self._fetches.begin(request.leading, sectors, bringer)
         self.sectors[request.app].sectors_fetched += sectors.bit_count()
-        bringer.path.append(bank.fills)
+        bringer.return_to(bank.fills)
         self.unsent.append(bringer)
         self.send_unsent()
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from bisect import bisect
 
 from gpusim.config.choices import wrong_choices
 from gpusim.config.dram import DramConfig
 from gpusim.core.engine import EventLoop, Port
 from gpusim.core.errors import UserError
+from gpusim.core.interfaces import Route
 from gpusim.core.request import MemoryRequest
 from gpusim.files.units import Hertz
 from gpusim.hardware.dram.controller import DramChannel
@@ -17,9 +18,6 @@ from gpusim.hardware.dram.mapping import AddressMapping
 from gpusim.hardware.dram.use import ChannelUse
 
 ONE_BURST_EACH = ChannelUse()
-
-Route = Callable[[int], Port[MemoryRequest]]
-"""Where requests of an address are sent."""
 
 
 def build_dram(
@@ -56,13 +54,36 @@ def build_dram(
     ], mapping
 
 
-def route(mapping: AddressMapping, ports: list[Port[MemoryRequest]]) -> Route:
-    """From an address to the port of the channel that it belongs to."""
+class MappedRoute(Route):
+    """To the channel that a mapping names.
 
-    def port_of(address: int) -> Port[MemoryRequest]:
-        return ports[mapping.channel(address)]
+    Args:
+        mapping: of all channels.
+        ports: of the channels.
+    """
 
-    return port_of
+    def __init__(self, mapping: AddressMapping, ports: list[Port[MemoryRequest]]) -> None:
+        self._mapping = mapping
+        self._ports = ports
+
+    def port(self, address: int) -> Port[MemoryRequest]:
+        return self._ports[self._mapping.channel(address)]
+
+
+class RoutesByPart(Route):
+    """To a channel of the part of memory that an address lies in.
+
+    Args:
+        bases: first addresses of the parts, in order.
+        routes: within each part.
+    """
+
+    def __init__(self, bases: list[int], routes: list[Route]) -> None:
+        self._bases = bases
+        self._routes = routes
+
+    def port(self, address: int) -> Port[MemoryRequest]:
+        return self._routes[bisect(self._bases, address) - 1].port(address)
 
 
 def _check(config: DramConfig) -> None:

@@ -15,9 +15,9 @@ from gpusim.hardware.dram.bank import Rank
 from gpusim.hardware.dram.bus import CommandBus
 from gpusim.hardware.dram.plan import ACTIVATE, COLUMN, IDLE, PRECHARGE, REFRESH, BankPlan
 from gpusim.hardware.dram.refresh import Refresh
-from gpusim.hardware.dram.waiting import Waiting
+from gpusim.hardware.dram.waiting import Waiting, goes_first
 
-_FIRST: Final = -(1 << 200)
+_FIRST: Final = -NEVER
 """Older than any request."""
 
 
@@ -117,7 +117,7 @@ class Chooser:
         """Choose a column access; its clock."""
         banks, bus, refreshing = self._banks, self._bus.column_ok, self._refreshing
         earliest = NEVER
-        age = 0
+        chosen: Waiting | None = None
         for waiting in self._columns:
             clock = waiting.due
             if clock > earliest:
@@ -135,9 +135,12 @@ class Chooser:
                 clock = grouped
             if clock < bus:
                 clock = bus
-            if clock < earliest or (clock == earliest and waiting.rank < age):
-                earliest, age = clock, waiting.rank
-                self._column = waiting
+            if clock < earliest or (
+                clock == earliest and chosen is not None and goes_first(waiting, chosen)
+            ):
+                earliest, chosen = clock, waiting
+        if chosen is not None:
+            self._column = chosen
         return earliest
 
     def _choose_activation(self, before: int) -> int:

@@ -24,7 +24,7 @@ from gpusim.hardware.dram.read_write_queues import ReadWriteQueues
 from gpusim.hardware.dram.refresh import Refresh
 from gpusim.hardware.dram.sectors import SectoredQueues
 from gpusim.hardware.dram.timing import Timing
-from gpusim.hardware.dram.waiting import FORWARDED, RANK_BITS, Waiting
+from gpusim.hardware.dram.waiting import FORWARDED, Waiting
 
 _PATIENCE: Final = 8
 """Refreshes with nothing between them after which a full queue is taken to stand still."""
@@ -106,7 +106,8 @@ class Commands:
         """
         self._bus.hold(now + 1)
         self._accepted += 1
-        waiting.rank = now << RANK_BITS | self._accepted
+        waiting.rank = self._accepted
+        waiting.clock = now
         if self.queues.add(waiting, now):
             self._chooser.forget()
             self._plan.accepted(waiting)

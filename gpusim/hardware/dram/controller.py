@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from mypy_extensions import mypyc_attr
 
 from gpusim.config.dram import DramConfig
 from gpusim.core.component import Component
-from gpusim.core.engine import NEVER, EventLoop, Port, Probe
+from gpusim.core.engine import NEVER, EventLoop, Port, Probe, Turning, TurnTaker
 from gpusim.core.law import Law, laws_of
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.states import State
@@ -30,7 +30,7 @@ _DRAM: Final = int(State.DRAM)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class DramChannel(Component):
+class DramChannel(Component, Turning):
     """One channel with its controller.
 
     Requests come through `requests`, in order: while the queue of the first one is full, the
@@ -93,49 +93,49 @@ class DramChannel(Component):
         """Core cycle in which there is room for the first request in the port."""
         self._deadline = 0
         """Core cycle before which no data ends; kept while it lies ahead, to be woken less."""
-        self.process = env.start(self._run())
+        self.process = TurnTaker(env, self)
         self.requests.connect(self.process)
 
-    def _run(self) -> Generator[int | None, None, None]:
-        env, requests, commands = self.env, self.requests, self._commands
-        reads, writes = self.queues
-        core, dram = self._ratio.core, self._ratio.dram
-        mapping, bursts, sectors = self._mapping, self._bursts, self._sectors
-        trip = self._trip
-        while True:
-            now = env._now
-            if now < self._waits:
-                yield self._waits - now
-                continue
-            clock = -(-now * dram // core)
-            commands.advance(clock)
-            wake = NEVER
-            while (request := requests.head()) is not None:
-                queue = writes if request.kind == _WRITEBACK else reads
-                if queue.full(request):
-                    room = commands.advance_until_room(queue, request)
-                    self._waits = wake = -(-room * core // dram)
-                    break
-                requests.take()
-                request.trail.append(_DRAM_QUEUE)
-                request.trail.append(now - trip)
-                if sectors is not None:
-                    bursts = sectors.take_in(request, self._apps[request.app])
-                bank, row = mapping.bank_and_row(request.address)
-                waiting = Waiting(request, bank, row, queue is writes, bursts, now)
-                commands.accept(waiting, clock)
-            if commands.done:
-                self._finish(now)
-            if wake == NEVER:
-                if commands.unfinished() and (finish := commands.next_finish()) != NEVER:
-                    wake = -(-finish * core // dram)
-                    if now < self._deadline < wake:
-                        wake = self._deadline
-                    else:
-                        self._deadline = wake
-                if len(requests):
-                    wake = min(wake, requests.next_cycle())
-            yield None if wake == NEVER else wake - now
+    def turn(self, now: int) -> int:
+        if now < self._waits:
+            return self._waits
+        requests, commands, ratio = self.requests, self._commands, self._ratio
+        clock = -(-now * ratio.dram // ratio.core)
+        commands.advance(clock)
+        while (request := requests.head()) is not None:
+            if not self._accept(request, now, clock):
+                break
+        if commands.done:
+            self._finish(now)
+        if now < self._waits:
+            return self._waits
+        wake = NEVER
+        if commands.unfinished() and (finish := commands.next_finish()) != NEVER:
+            wake = -(-finish * ratio.core // ratio.dram)
+            if now < self._deadline < wake:
+                wake = self._deadline
+            else:
+                self._deadline = wake
+        return min(wake, requests.next_cycle())
+
+    def _accept(self, request: MemoryRequest, now: int, clock: int) -> bool:
+        """Take in the first request of the port; False if it has to wait, until `_waits`."""
+        queues, commands = self._commands.queues, self._commands
+        write = request.kind == _WRITEBACK
+        queue = queues.writes if write else queues.reads
+        if queue.full(request):
+            room = commands.advance_until_room(queue, request)
+            self._waits = -(-room * self._ratio.core // self._ratio.dram)
+            return False
+        self.requests.take()
+        request.trail.append(_DRAM_QUEUE)
+        request.trail.append(now - self._trip)
+        bursts = self._bursts
+        if self._sectors is not None:
+            bursts = self._sectors.take_in(request, self._apps[request.app])
+        bank, row = self._mapping.bank_and_row(request.address)
+        commands.accept(Waiting(request, bank, row, write, bursts, now), clock)
+        return True
 
     def _finish(self, now: int) -> None:
         """Count, announce and answer the requests whose data is known."""
@@ -175,7 +175,7 @@ class DramChannel(Component):
                 served.latency_cycles += latency
             request.trail.append(_DRAM)
             request.trail.append(issued)
-            request.path.pop().send(request, finished - now)
+            request.answer(finished - now)
         done.clear()
 
     def _moved(self) -> int:

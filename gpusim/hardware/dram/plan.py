@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import insort
-from operator import attrgetter
 from typing import Final, TypeVar
 
 from gpusim.hardware.dram.bank import CLOSED, Bank
 from gpusim.hardware.dram.read_write_queues import ReadWriteQueues
-from gpusim.hardware.dram.waiting import PRECEDENCE, RANK_BITS, Due, Waiting
+from gpusim.hardware.dram.waiting import Due, Waiting, take_out
 
 IDLE: Final = 0
 COLUMN: Final = 1
@@ -17,12 +15,6 @@ PRECHARGE: Final = 3
 REFRESH: Final = 4
 """The next command of a bank (`Bank.step`); `REFRESH` is a rank's."""
 
-_OPENED_FIRST: Final = PRECEDENCE << 20
-"""Taken off the rank of a request whose row was opened for it; of two that were accepted in one
-clock, the one whose row was opened first goes first."""
-
-_due = attrgetter("due")
-_age = attrgetter("age")
 _Ordered = TypeVar("_Ordered", bound=Due)
 
 
@@ -79,8 +71,7 @@ class BankPlan:
         queues.remove(waiting)
         self._openings += 1
         bank.opened_for = waiting
-        waiting.opened = True
-        waiting.rank = (waiting.rank >> RANK_BITS << RANK_BITS | self._openings) - _OPENED_FIRST
+        waiting.opened = self._openings
         waiting.due = bank.write_ok if waiting.write else bank.read_ok
         _insert_by_due(self.columns, waiting)
         self.opened += 1
@@ -90,7 +81,7 @@ class BankPlan:
 
     def row_closed(self, bank: Bank) -> None:
         """A precharge closed a row: the activation for the same request is next."""
-        self.precharges.remove(bank)
+        take_out(self.precharges, bank)
         self._add_activation(bank)
 
     def column_done(self, bank: Bank, waiting: Waiting) -> None:
@@ -98,7 +89,7 @@ class BankPlan:
         queues = self.queues
         if waiting.opened:
             bank.opened_for = None
-            self.columns.remove(waiting)
+            take_out(self.columns, waiting)
             self.opened -= 1
         else:
             queues.remove(waiting)
@@ -134,11 +125,11 @@ class BankPlan:
         if step == IDLE:
             pass
         elif step == ACTIVATE:
-            self.activations.remove(bank)
+            take_out(self.activations, bank)
         elif step == PRECHARGE:
-            self.precharges.remove(bank)
+            take_out(self.precharges, bank)
         elif old is not None:
-            self.columns.remove(old)
+            take_out(self.columns, old)
         row = bank.row
         best = bank.next = self.queues.served.best(bank.index, row)
         if best is None:
@@ -166,16 +157,16 @@ class BankPlan:
 
     def _add_activation(self, bank: Bank) -> None:
         bank.step = ACTIVATE
-        activations = self.activations
-        if not activations or activations[-1].age < bank.age:
-            activations.append(bank)
-        else:
-            insort(activations, bank, key=_age)
+        activations, age = self.activations, bank.age
+        place = len(activations)
+        while place and activations[place - 1].age > age:
+            place -= 1
+        activations.insert(place, bank)
 
 
 def _insert_by_due(ordered: list[_Ordered], item: _Ordered) -> None:
     """Put `item` behind all that are due before it or with it."""
-    if not ordered or ordered[-1].due <= item.due:
-        ordered.append(item)
-    else:
-        insort(ordered, item, key=_due)
+    place, due = len(ordered), item.due
+    while place and ordered[place - 1].due > due:
+        place -= 1
+    ordered.insert(place, item)

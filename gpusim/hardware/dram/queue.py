@@ -7,9 +7,7 @@ controller knows time and banks and asks the queue; the queue knows neither.
 from __future__ import annotations
 
 from abc import abstractmethod
-from bisect import insort
 from collections.abc import Iterator, Sequence
-from operator import attrgetter
 from typing import Any, ClassVar
 
 from mypy_extensions import mypyc_attr
@@ -18,9 +16,7 @@ from gpusim.core.policy import Policy
 from gpusim.core.registry import Slot, open_slot, register_policy
 from gpusim.core.request import MemoryRequest
 from gpusim.core.structures import VIRTUAL_BITS, Dimensions, Storage
-from gpusim.hardware.dram.waiting import Waiting
-
-_rank = attrgetter("rank")
+from gpusim.hardware.dram.waiting import Waiting, take_out
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -113,16 +109,16 @@ class FrFcfs(DramQueue):
     def add(self, waiting: Waiting, now: int) -> None:
         """Take a request in behind the older ones of its bank."""
         self.size += 1
-        bank = self._banks[waiting.bank]
-        if not bank or bank[-1].rank < waiting.rank:
-            bank.append(waiting)
-        else:
-            insort(bank, waiting, key=_rank)
+        bank, rank = self._banks[waiting.bank], waiting.rank
+        place = len(bank)
+        while place and bank[place - 1].rank > rank:
+            place -= 1
+        bank.insert(place, waiting)
 
     def remove(self, waiting: Waiting) -> None:
         """Forget a request."""
         self.size -= 1
-        self._banks[waiting.bank].remove(waiting)
+        take_out(self._banks[waiting.bank], waiting)
 
     def best(self, bank: int, row: int) -> Waiting | None:
         """The oldest row hit of the bank, else its oldest request."""
@@ -183,7 +179,7 @@ class Fcfs(DramQueue):
     def remove(self, waiting: Waiting) -> None:
         """Forget a request; the bank of the new head has work."""
         self.size -= 1
-        self._waiting.remove(waiting)
+        take_out(self._waiting, waiting)
         if self._waiting:
             self.changed.append(self._waiting[0].bank)
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, TypeVar
 
 import attr
 from mypy_extensions import mypyc_attr
 
 from gpusim.core.request import MemoryRequest
 
-RANK_BITS: Final = 32
-"""Bits of a rank that number the requests accepted in one clock."""
-
-PRECEDENCE: Final = 1 << 80
-"""What a queue takes off the rank of a request that goes before all others."""
+PRECEDENCE: Final = 1 << 48
+"""What a queue takes off the rank of a request that goes before all others; a channel accepts fewer
+requests than this."""
 
 HIT: Final = 0
 MISS: Final = 1
@@ -48,6 +46,9 @@ class Due:
     due: int
 
 
+_Ordered = TypeVar("_Ordered", bound=Due)
+
+
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Waiting(Due):
     """A request that waits in a channel.
@@ -58,12 +59,14 @@ class Waiting(Due):
         row: its row in that bank.
         write: whether it writes.
         rank: of the requests whose next command could go in the same clock, the lowest rank goes
-            first.  At first ``clock of acceptance << RANK_BITS | order``; `DramQueue.add` may
-            take multiples of `PRECEDENCE` off, or add them.
+            first, after those whose row was opened for them.  At first the number of the request in
+            the order of acceptance; `DramQueue.add` may take multiples of `PRECEDENCE` off, or add
+            them.
+        clock: DRAM clock in which it was accepted.
         served: where its queue wants it counted when it is answered, beside the counters of its
             application; None: nowhere.
         due: first clock of its column access, as far as its bank alone is concerned.
-        opened: whether its row was opened for it.
+        opened: number of the opening of its row, if that was opened for it; 0: it was not.
         left: column accesses (bursts) still to do.
         accepted: core cycle in which it was accepted.
         first: DRAM clock of its first command, -1 before.
@@ -75,6 +78,7 @@ class Waiting(Due):
     __slots__ = (
         "accepted",
         "bank",
+        "clock",
         "finished",
         "first",
         "left",
@@ -87,7 +91,6 @@ class Waiting(Due):
         "write",
     )
 
-    rank: int
     outcome: int
     finished: int
 
@@ -100,6 +103,30 @@ class Waiting(Due):
         self.write = write
         self.left = left
         self.accepted = accepted
-        self.opened = False
+        self.rank = 0
+        self.clock = 0
+        self.opened = 0
         self.first = -1
         self.served: Served | None = None
+
+
+def goes_first(one: Waiting, other: Waiting) -> bool:
+    """Whether, of two requests whose column accesses could go in one clock, the first one goes.
+
+    Of requests whose rows were opened for them, the one that was accepted in an earlier clock; of
+    one clock, the one whose row was opened first.
+    """
+    if not (one.opened and other.opened):
+        return one.opened > 0 or (not other.opened and one.rank < other.rank)
+    place, others = one.rank // PRECEDENCE, other.rank // PRECEDENCE
+    if place != others:
+        return place < others
+    return one.clock < other.clock or (one.clock == other.clock and one.opened < other.opened)
+
+
+def take_out(ordered: list[_Ordered], item: _Ordered) -> None:
+    """Take an item that is there out of a list."""
+    place = 0
+    while ordered[place] is not item:
+        place += 1
+    del ordered[place]

@@ -47,6 +47,6 @@ class Entrance(Sink):
         """Send a miss to the first TLB, which is not full, `extra_cycles` from now."""
         start = self._env._now + extra_cycles
         miss = Miss(item, self._shootdowns.number, pair(self._state, start))
-        miss.path.append(self._translated)
+        miss.return_to(self._translated)
         item.follow(miss, start)
         self.tlb.send(miss, extra_cycles)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any
 
 from mypy_extensions import mypyc_attr
 
 from gpusim.core.component import Component
 from gpusim.core.engine import NEVER, Port, Probe
+from gpusim.core.interfaces import Route
 from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import VPN_MASK, Mapping
 from gpusim.core.request import (
-    MemoryRequest,
     Translation,
     VirtualRequest,
     line_in_page,
@@ -56,7 +56,7 @@ class Fbt(Component):
         site: FbtSite,
         table: ForwardBackwardTable,
         permissions: Permissions,
-        channel: Callable[[int], Port[MemoryRequest]],
+        channel: Route,
     ) -> None:
         env = self.env = site.env
         self.instance = site.index
@@ -223,7 +223,7 @@ class Fbt(Component):
             miss.mapping = None
             miss.trail.append(self._tlb_state)
             miss.trail.append(self.env._now)
-            miss.path.append(self._translated)
+            miss.return_to(self._translated)
             self.entrance.tlb.send(miss)
 
     # -- what has happened in the caches ---------------------------------------------------------

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from attrs import frozen
 
 from gpusim.core.engine import EventLoop, Port
+from gpusim.core.interfaces import Route
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.states import State
 from gpusim.core.unboxed import pair
@@ -51,7 +50,7 @@ class WriteBacks:
         self,
         env: EventLoop,
         latency: int,
-        channel: Callable[[int], Port[MemoryRequest]],
+        channel: Route,
         purges: Purges,
     ) -> None:
         self.port: Port[tuple[MemoryRequest, WrittenLine]] = Port(env, "fbt.write_backs", latency)
@@ -72,7 +71,7 @@ class WriteBacks:
         """Send to DRAM what is due; returns the channel that has no room for the next one."""
         while (head := self.port.head()) is not None:
             request, line = head
-            channel = self._channel(request.address)
+            channel = self._channel.port(request.address)
             if channel.full:
                 return channel
             self.port.take()

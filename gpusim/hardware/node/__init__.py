@@ -19,7 +19,7 @@ from gpusim.hardware.node.packet import Packet, RemoteAccess
 from gpusim.hardware.node.page_moves import GpuSide, MoveSite, PageMoves
 from gpusim.hardware.node.placement import PagePlacement
 from gpusim.hardware.node.remote_pages import RemotePages
-from gpusim.hardware.node.routing import BeyondMemory, by_memory, with_ports
+from gpusim.hardware.node.routing import BeyondMemory, ToMemories, with_ports
 from gpusim.hardware.node.topology import SWITCH, Topology, make_topology
 from gpusim.hardware.node.traffic import PairTraffic
 
@@ -44,9 +44,9 @@ __all__ = [
     "RemoteAccess",
     "RemotePages",
     "Switch",
+    "ToMemories",
     "Topology",
     "WatchedExit",
-    "by_memory",
     "make_topology",
     "with_ports",
 ]

@@ -151,7 +151,7 @@ class FarFaults(Stage):
             yield None if upcoming == NEVER else max(upcoming - self.env._now, 0)
 
     def _send(self, translation: Translation) -> None:
-        translation.path.append(self._walked)
+        translation.return_to(self._walked)
         self._under_way += 1
         self._walkers.send(translation)
 

@@ -224,7 +224,7 @@ class Gateway(Component):
             self._to_sms[(request.address >> ports.line_shift) % len(self._to_sms)].append(request)
             return
         if request.kind == _WALK:
-            request.path.append(WalkReturn(self, packet))
+            request.return_to(WalkReturn(self, packet))
             self._walk_read(request).send(request)
             return
         request.trail.append(self.state_numbers[1])

@@ -15,7 +15,7 @@ from gpusim.core.counters import count
 from gpusim.core.engine import EventLoop, Port
 from gpusim.core.law import Law, laws_of
 from gpusim.core.metrics import GigabytesPerSecond, Metric, Ratio, declare_metrics
-from gpusim.core.unboxed import IntList, without_first
+from gpusim.core.unboxed import IntList, between
 from gpusim.files.units import Hertz
 from gpusim.hardware.node.packet import Packet
 
@@ -110,7 +110,7 @@ class NodeLink(Component):
         while passed < len(begins) and begins[passed] <= now:
             passed += 1
         if passed:
-            self._begins = begins = without_first(begins, passed)
+            self._begins = begins = between(begins, passed, len(begins))
         return len(begins) >= self._depth
 
     def room_at(self) -> int:

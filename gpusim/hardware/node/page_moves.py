@@ -377,7 +377,7 @@ class PageMoves(Component):
         move.left = -(-size // CHUNK_BYTES)
         for number in range(move.left):
             chunk = PageChunk(move, number, self.env._now)
-            chunk.path.append(self._copied)
+            chunk.return_to(self._copied)
             self.gpus[move.source].gateway.send_page(chunk, move.target, CHUNK_BYTES)
         if not move.left:
             self._end(move)

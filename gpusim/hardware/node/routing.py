@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
-
 from attrs import frozen
 
+from gpusim.core.interfaces import Packets
 from gpusim.core.request import MemoryRequest
-
-LinkOf = Callable[[MemoryRequest], int]
 
 
 @frozen
@@ -28,30 +24,38 @@ class BeyondMemory:
     ports: int
 
 
-def by_memory(
-    near: LinkOf, home: LinkOf, beyond: BeyondMemory, line_shift: int, first_port: int
-) -> LinkOf:
+class ToMemories(Packets):
     """Requests to other memories leave by the ports of links, whose lines take turns.
 
     Args:
-        near: the link of a request of an SM to its own memory.
-        home: that of a request which came from another GPU.
+        near: the link of a request of an SM to its own memory, and the sizes of all.
+        home: the link of a request which came from another GPU.
         beyond: what is no own memory.
         line_shift: bytes of a line, as a power of two.
         first_port: the number, counted as SMs are, from which on requests come from other GPUs.
     """
-    base: Final = beyond.base
-    end: Final = beyond.end
-    first: Final = beyond.first
-    ports: Final = beyond.ports
 
-    def link_of(request: MemoryRequest) -> int:
+    def __init__(
+        self, near: Packets, home: Packets, beyond: BeyondMemory, line_shift: int, first_port: int
+    ) -> None:
+        self._near = near
+        self._home = home
+        self._base = beyond.base
+        self._end = beyond.end
+        self._first = beyond.first
+        self._ports = beyond.ports
+        self._line_shift = line_shift
+        self._first_port = first_port
+
+    def link(self, request: MemoryRequest) -> int:
         address = request.address
-        if address < base or address >= end:
-            return first + (address >> line_shift) % ports
-        return near(request) if request.sm < first_port else home(request)
+        if address < self._base or address >= self._end:
+            return self._first + (address >> self._line_shift) % self._ports
+        near = request.sm < self._first_port
+        return self._near.link(request) if near else self._home.link(request)
 
-    return link_of
+    def size(self, request: MemoryRequest) -> int:
+        return self._near.size(request)
 
 
 def with_ports(longer: list[list[int]], ports: int, more: int) -> list[list[int]]:

@@ -12,7 +12,7 @@ from gpusim.hardware.paging.device_memory import DeviceMemory
 from gpusim.hardware.paging.driver import Driver, DriverSite
 from gpusim.hardware.paging.eviction import Eviction
 from gpusim.hardware.paging.fault import Fault, FaultBuffer
-from gpusim.hardware.paging.host import HEADER_BYTES, HOST_BASE, HostMemory
+from gpusim.hardware.paging.host import HEADER_BYTES, HOST_BASE, HostMemory, RouteBeyond
 from gpusim.hardware.paging.link import Link
 from gpusim.hardware.paging.migration import Migration, Mover
 from gpusim.hardware.paging.page_faults import FaultSite, PageFaults
@@ -38,5 +38,6 @@ __all__ = [
     "PagePrefetch",
     "Placement",
     "Resident",
+    "RouteBeyond",
     "WatchedWay",
 ]

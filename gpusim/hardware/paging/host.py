@@ -11,6 +11,7 @@ from gpusim.config.schema import L2Config
 from gpusim.core.component import Component
 from gpusim.core.counters import count
 from gpusim.core.engine import NEVER, EventLoop, Port
+from gpusim.core.interfaces import Route
 from gpusim.core.metrics import Metric, Ratio, Total, declare_metrics
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.warp_program import SECTOR_BYTES
@@ -23,6 +24,22 @@ HOST_BASE: Final = 1 << 46
 
 HEADER_BYTES: Final = 32
 """Bytes of a request for a line to the host (our choice: a PCIe header and its framing)."""
+
+
+class RouteBeyond(Route):
+    """To the host's memory, or as another route says.
+
+    Args:
+        device: for addresses of the device's memory.
+        host: where the host takes requests.
+    """
+
+    def __init__(self, device: Route, host: Port[MemoryRequest]) -> None:
+        self._device = device
+        self._host = host
+
+    def port(self, address: int) -> Port[MemoryRequest]:
+        return self._host if address >= HOST_BASE else self._device.port(address)
 
 
 @attr.s(auto_attribs=True)

@@ -155,7 +155,7 @@ class PageFaults(Stage):
             yield None if upcoming == NEVER else max(upcoming - self.env._now, 0)
 
     def _send(self, translation: Translation) -> None:
-        translation.path.append(self._answers)
+        translation.return_to(self._answers)
         self._under_way += 1
         self._walkers.send(translation)
 

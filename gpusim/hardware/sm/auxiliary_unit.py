@@ -7,6 +7,7 @@ from typing import Final
 
 from gpusim.core.component import Component
 from gpusim.core.request import Kind
+from gpusim.core.unboxed import IntList
 from gpusim.core.warp_program import SECTOR_BYTES
 from gpusim.hardware.sm.load_store_unit import LoadStoreUnit
 from gpusim.hardware.sm.lsu_interfaces import Home, LsuSite, Owner
@@ -78,7 +79,7 @@ class SideUnit(Component, Owner):
         self._waiting.append((home, warp))
 
     def load(
-        self, home: Home, warp: Warp, lines: list[int], sectors: list[int], sequence: int, now: int
+        self, home: Home, warp: Warp, lines: IntList, sectors: list[int], sequence: int, now: int
     ) -> WarpAccess:
         """Queue a load, whose sender has asked ``lsu.full``."""
         if self._lines > 1:
@@ -88,7 +89,7 @@ class SideUnit(Component, Owner):
         self.lsu.accept(access)
         return access
 
-    def fetch(self, home: Home, warp: Warp, lines: list[int], sectors: list[int], now: int) -> None:
+    def fetch(self, home: Home, warp: Warp, lines: IntList, sectors: list[int], now: int) -> None:
         """Queue a fetch of code, and one of the lines after it if there is room.
 
         The sender has asked ``lsu.full``.
@@ -96,13 +97,13 @@ class SideUnit(Component, Owner):
         last = self.load(home, warp, lines, sectors, _FETCHED, now).lines[-1]
         ahead = min(self._ahead, self._page_lines - 1 - last % self._page_lines)
         if ahead > 0 and not self.lsu.full:
-            following = list(range(last + 1, last + 1 + ahead))
+            following = IntList(range(last + 1, last + 1 + ahead))
             whole = (1 << self._sectors) - 1
             access = SideAccess(self, home, warp, _AHEAD, now)
             access.take(following, [whole] * ahead, 0, ahead)
             self.lsu.accept(access)
 
-    def _cut(self, lines: list[int], sectors: list[int]) -> tuple[list[int], list[int]]:
+    def _cut(self, lines: IntList, sectors: list[int]) -> tuple[IntList, list[int]]:
         """Lines of the L1 cache as lines of this one, and their sectors."""
         each = self._sectors
         whole = (1 << each) - 1
@@ -112,7 +113,7 @@ class SideUnit(Component, Owner):
             for part in range(self._lines)
             if (mask := touched >> part * each & whole)
         ]
-        return [line for line, _ in cut], [mask for _, mask in cut]
+        return IntList([line for line, _ in cut]), [mask for _, mask in cut]
 
     # -- calls from its load/store unit ----------------------------------------------------------
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from gpusim.config.schema import GpuConfig
 from gpusim.core.code_places import NO_PLACE
 from gpusim.core.request import Kind
+from gpusim.core.unboxed import IntList
 from gpusim.core.warp_program import (
     COVERED_SHIFT,
     INACTIVE,
@@ -116,7 +117,7 @@ def coalesce(chunk: LaneChunk, coalescing: Coalescing) -> list[Segment]:
             Segment(
                 chunk.kind[active].tolist(),
                 args[warp][active].tolist(),
-                lines[first:last],
+                IntList(lines[first:last]),
                 sectors[first:last],
                 [] if passes is None else passes[warp][active].tolist(),
                 [] if places is None else places[active].tolist(),

@@ -11,7 +11,7 @@ from gpusim.core.cut import Pieces, Trailed
 from gpusim.core.engine import EventLoop, Stall, Wake, Wakeable
 from gpusim.core.roots import Roots
 from gpusim.core.states import State
-from gpusim.core.unboxed import position, without_first, zeros
+from gpusim.core.unboxed import between, position, zeros
 
 _INTERCONNECT: Final = int(State.INTERCONNECT)
 _CREDIT: Final = int(State.CREDIT)
@@ -57,8 +57,8 @@ class History(Trailed):
             states.append(state)
             cycles.append(now)
             if len(states) > _LONG:
-                self._states = without_first(states, _LONG // 2)
-                self._cycles = without_first(cycles, _LONG // 2)
+                self._states = between(states, _LONG // 2, len(states))
+                self._cycles = between(cycles, _LONG // 2, len(cycles))
 
     def cut(self, start: int, end: int, pieces: Pieces) -> None:
         """Add the pieces of ``[start, end)``, the last one first."""

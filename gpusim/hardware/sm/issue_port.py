@@ -4,21 +4,41 @@ from __future__ import annotations
 
 from typing import Final, cast
 
+from mypy_extensions import mypyc_attr, trait
+
 from gpusim.core.engine import NEVER, Wake
 from gpusim.core.states import State
 from gpusim.hardware.sm.counters import SmCounters
 from gpusim.hardware.sm.ledger import Ledger
 from gpusim.hardware.sm.schedulers import WarpScheduler
-from gpusim.hardware.sm.warp import STALLED, Warp
+from gpusim.hardware.sm.warp import Warp
 
 _COMPUTING: Final = int(State.COMPUTING)
 _READY: Final = int(State.READY)
+
+
+@trait
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Executing:
+    """The SM, as its issue ports see it."""
+
+    __slots__ = ()
+
+    def live(self, warp: Warp, now: int) -> int:
+        """Let a warp go on with its program in a cycle in which it may issue.
+
+        Returns:
+            the issue cycles of its next instruction; `STALLED`: it waits, or has ended.
+        """
+        raise NotImplementedError
 
 
 class IssuePort:
     """Resumes one warp at a time, which takes its issue cycles; the scheduler says which.
 
     Args:
+        scheduler: keeps the ready warps.
+        sm: executes their programs.
         ledger, counters: of the SM.
         issue_cycles: that an instruction takes.
         wake: of the SM's process, which calls `issue` in the cycle `free_at`.
@@ -38,6 +58,7 @@ class IssuePort:
         "_issue_cycles",
         "_ledger",
         "_run",
+        "_sm",
         "_wake",
         "current",
         "free_at",
@@ -48,12 +69,14 @@ class IssuePort:
     def __init__(
         self,
         scheduler: WarpScheduler,
+        sm: Executing,
         ledger: Ledger,
         counters: list[SmCounters],
         issue_cycles: int,
         wake: Wake,
     ) -> None:
         self.scheduler = scheduler
+        self._sm = sm
         self._greedy = bool(scheduler.greedy)
         self.free_at = NEVER
         self.current: Warp | None = None
@@ -109,10 +132,7 @@ class IssuePort:
                     self.free_at = NEVER
                     return
             self.current = warp
-            try:
-                taken = warp.resume(now)
-            except StopIteration:  # its life has ended
-                taken = STALLED
+            taken = self._sm.live(warp, now)
             if taken:
                 self.free_at = now + taken
                 return

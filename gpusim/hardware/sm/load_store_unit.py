@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from typing import Final
 
-from gpusim.core.engine import NEVER, Port, Probe
+from gpusim.core.engine import Port, Probe, Turning, TurnTaker
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.states import State
 from gpusim.core.warp_program import SECTOR_BYTES, LaneChunk, Segment
@@ -24,7 +24,7 @@ _STORE: Final = int(Kind.STORE)
 _REDUCE: Final = int(Kind.REDUCE)
 
 
-class LoadStoreUnit(Answerable):
+class LoadStoreUnit(Answerable, Turning):
     """Starts `lsu_width` transactions at once, in order; a stalled one stalls those behind it.
 
     It can start others after `lsu_interval` cycles.  Before an L1 cache with tag banks it takes one
@@ -69,7 +69,7 @@ class LoadStoreUnit(Answerable):
         self._rests_until = 0
         """When it may start transactions again."""
         self._accesses: list[WarpAccess] = []
-        self.process = env.start(self._run())
+        self.process = TurnTaker(env, self)
         self._wake = self.process.wake
         self.stall = RecordedStall(env, self._wake, _LSU)
         self.history = self.stall.history
@@ -80,6 +80,7 @@ class LoadStoreUnit(Answerable):
             self, config, site.tlb, site.l1, site.out
         )
         self._retry = self.point.retry
+        self._translated = self.point.translated
         for port in (self.point.translated, self.done, replies):
             port.connect(self.process)
 
@@ -91,34 +92,30 @@ class LoadStoreUnit(Answerable):
         if due < self._wake.due:
             self._wake.at(due)
 
-    def _run(self) -> Generator[int | None, None, None]:
-        done, replies, stall = self.done, self._replies, self.stall
-        point, translated = self.point, self.point.translated
-        retry, accesses = self._retry, self._accesses
-        while True:
-            now = self.env._now
-            while done.ready <= now and (finished := done.take()) is not None:
-                self._sm.complete(finished)
-            while replies.ready <= now:
-                reply = replies.take()
-                if reply.kind == _LOAD:
-                    self._filled(reply)
-                else:
-                    self._acknowledge(reply)
-            while translated.ready <= now and (request := translated.take()) is not None:
-                if request.mapping is not None:
-                    request.address = point.physical(request.mapping, request.vline)
-                self.send_again(request)
-            upcoming = replies.ready
-            if done.ready < upcoming:
-                upcoming = done.ready
-            if (
-                (retry or accesses)
-                and not stall.active
-                and (self._rests_until > now or self._work(now))
-            ):
-                upcoming = min(upcoming, max(now + 1, self._rests_until))
-            yield None if upcoming == NEVER else upcoming - now
+    def turn(self, now: int) -> int:
+        done, replies, translated = self.done, self._replies, self._translated
+        while done.ready <= now and (finished := done.take()) is not None:
+            self._sm.complete(finished)
+        while replies.ready <= now:
+            reply = replies.take()
+            if reply.kind == _LOAD:
+                self._filled(reply)
+            else:
+                self._acknowledge(reply)
+        while translated.ready <= now and (request := translated.take()) is not None:
+            if request.mapping is not None:
+                request.address = self.point.physical(request.mapping, request.vline)
+            self.send_again(request)
+        upcoming = replies.ready
+        if done.ready < upcoming:
+            upcoming = done.ready
+        if (
+            (self._retry or self._accesses)
+            and not self.stall.active
+            and (self._rests_until > now or self._work(now))
+        ):
+            upcoming = min(upcoming, max(now + 1, self._rests_until))
+        return upcoming
 
     def _work(self, now: int) -> bool:
         """Start what can be started in this cycle; True if there may be more in the next."""

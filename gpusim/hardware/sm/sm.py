@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from mypy_extensions import mypyc_attr
@@ -11,32 +10,30 @@ from mypy_extensions import mypyc_attr
 from gpusim.config.schema import GpuConfig
 from gpusim.core.component import Component
 from gpusim.core.cut import Trailed
-from gpusim.core.engine import NEVER, EventLoop, Port, Probe
+from gpusim.core.engine import NEVER, EventLoop, Port, Probe, Turning, TurnTaker
 from gpusim.core.law import Law
 from gpusim.core.request import Kind, Traveller
 from gpusim.core.signals import SignalBoard
 from gpusim.core.states import State
-from gpusim.core.unboxed import first_key, pair
+from gpusim.core.unboxed import between, first_key, pair
 from gpusim.core.warp_program import (
     ARITHMETIC_OPS,
     LEAST_SHIFT,
     PASSES,
     SCOREBOARD_OPS,
-    SIDE_OPS,
     Asked,
     Op,
-    Segment,
 )
 from gpusim.hardware.sm.auxiliary_unit import SideUnit
 from gpusim.hardware.sm.coalescer import KIND_OF_OP
 from gpusim.hardware.sm.counters import LAWS, SmCounters
-from gpusim.hardware.sm.issue_port import IssuePort
+from gpusim.hardware.sm.issue_port import Executing, IssuePort
 from gpusim.hardware.sm.ledger import WAITING, Ledger
 from gpusim.hardware.sm.load_store_unit import LoadStoreUnit
 from gpusim.hardware.sm.lsu_interfaces import Home
 from gpusim.hardware.sm.schedulers import WarpScheduler
 from gpusim.hardware.sm.shared_memory import SharedMemory
-from gpusim.hardware.sm.warp import STALLED, Block, Life, Warp, WarpAccess
+from gpusim.hardware.sm.warp import NOTHING, STALLED, Block, Rare, Warp, WarpAccess
 
 # Plain ints: these are compared in the hottest loop, where an enum's members cost a lookup each.
 _LOAD: Final = int(Kind.LOAD)
@@ -52,7 +49,7 @@ _UNITS: Final = int(Op.UNITS)
 _DELAY: Final = int(Op.DELAY)
 _COHERENT_LOAD: Final = int(Op.COHERENT_LOAD)
 _INVALIDATE: Final = int(Op.INVALIDATE)
-_KIND_OF_OP: Final[dict[int, int]] = dict.fromkeys(map(int, SIDE_OPS.values()), _LOAD) | KIND_OF_OP
+_KIND_OF_OP: Final = [KIND_OF_OP.get(op, _LOAD) for op in range(max(Op) + 1)]
 """What an operation is that goes to the L1 cache: side operations have no cache of their own."""
 _ISSUING: Final = int(State.ISSUING)
 _COMPUTING: Final = int(State.COMPUTING)
@@ -63,7 +60,7 @@ _AT_BARRIER: Final = int(State.BARRIER)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Sm(Component, Home):
+class Sm(Component, Home, Turning, Executing):
     """One SM.  `gpusim.machine` attaches `lsu` and `sides` before the first block arrives.
 
     An issue port issues one warp instruction every few cycles (a 64-lane warp on 32 lanes takes
@@ -125,10 +122,15 @@ class Sm(Component, Home):
         self._age = 0
         self._wants_lsu: list[Warp] = []
         self._timers: Port[Warp] = Port(env, f"sm[{index}].shared")
-        self.process = env.start(self._run())
+        self.process = TurnTaker(env, self)
         self.issue_ports = [
             IssuePort(
-                make_scheduler(), ledger, self._counters, self._issue_cycles, self.process.wake
+                make_scheduler(),
+                self,
+                ledger,
+                self._counters,
+                self._issue_cycles,
+                self.process.wake,
             )
             for _ in range(config.sm.schedulers)
         ]
@@ -157,30 +159,27 @@ class Sm(Component, Home):
             port.count_until(self.env._now)
         return self._counters
 
-    def _run(self) -> Generator[int | None, None, None]:
-        env, ports, blocks, timers = self.env, self.issue_ports, self.blocks, self._timers
-        loaded = self._shared_done
-        while True:
-            now = env._now
-            while blocks.ready <= now and (block := blocks.take()) is not None:
-                self._open(block, now)
-            while timers.ready <= now and (warp := timers.take()) is not None:
-                self._ready(warp, now)
-            while loaded.ready <= now and (access := loaded.take()) is not None:
-                self.complete(access)
-            upcoming = NEVER
-            for port in ports:
-                if port.free_at <= now:
-                    port.issue(now)
-                if port.free_at < upcoming:
-                    upcoming = port.free_at
-            if blocks.ready < upcoming:
-                upcoming = blocks.ready
-            if timers.ready < upcoming:
-                upcoming = timers.ready
-            if loaded.ready < upcoming:
-                upcoming = loaded.ready
-            yield None if upcoming == NEVER else upcoming - now
+    def turn(self, now: int) -> int:
+        blocks, timers, loaded = self.blocks, self._timers, self._shared_done
+        while blocks.ready <= now and (block := blocks.take()) is not None:
+            self._open(block, now)
+        while timers.ready <= now and (warp := timers.take()) is not None:
+            self._ready(warp, now)
+        while loaded.ready <= now and (access := loaded.take()) is not None:
+            self.complete(access)
+        upcoming = NEVER
+        for port in self.issue_ports:
+            if port.free_at <= now:
+                port.issue(now)
+            if port.free_at < upcoming:
+                upcoming = port.free_at
+        if blocks.ready < upcoming:
+            upcoming = blocks.ready
+        if timers.ready < upcoming:
+            upcoming = timers.ready
+        if loaded.ready < upcoming:
+            upcoming = loaded.ready
+        return upcoming
 
     def _open(self, block: Block, now: int) -> None:
         """A block arrives: its warps are ready in this cycle."""
@@ -192,7 +191,6 @@ class Sm(Component, Home):
             warp = Warp(block.first_warp + index, block, index, self._age, port, now)
             if self.on_warp.listeners:
                 self.on_warp(self.index, slot, block.app, now)
-            warp.begin(self._live(warp))
             self._age += 1
             self.resident += 1
             self._ready(warp, now)
@@ -204,64 +202,88 @@ class Sm(Component, Home):
 
     # -- the life of a warp ----------------------------------------------------------------------
 
-    def _live(self, warp: Warp) -> Life:
-        """Issue the program of `warp`, wait until all is answered, and end.
+    def live(self, warp: Warp, now: int) -> int:
+        """Let a warp go on with its program; when that is over and all is answered, it ends.
 
         A wait of the program, and keeping its pace, is no instruction: it takes no issue cycle.
         A shared-memory access behind which another one follows is not waited for where these are
         followed in a scoreboard: both pass one after the other.
         Neither do operations of zero instructions, or in which no lane takes part.
         """
-        ledger, port = self.ledger, self.issue_ports[warp.issue_port]
-        now = yield STALLED
-        while (segment := warp.block.next_segment(warp.index)) is not None:
-            started = 0
-            args = segment.args
-            for place, kind in enumerate(segment.kinds):
-                arg = args[place]
-                if kind > _PACE:
-                    now = yield from self._asked_for(warp, segment, place, started, now)
-                    started += arg if kind <= _FETCH or kind == _COHERENT_LOAD else 0
-                elif kind >= _WAIT:
-                    if self._held(warp, kind, arg, now):
-                        now = yield STALLED
-                elif not arg and kind != _BARRIER:
-                    continue
-                elif kind == _COMPUTE:
-                    warp.left = arg
-                    while warp.left:
-                        now = yield port.run(warp, now)
-                elif kind == _SHARED or kind == _BARRIER:
-                    now = yield self._leave(warp, port, segment, place, now)
-                else:
-                    while not self._access(warp, segment, kind, place, started, now):
-                        now = yield STALLED
-                    started += arg
-                    now = yield self._issue_cycles
-        if warp.outstanding or (warp.stores and not self._posts):
-            ledger.enter(warp, WAITING, now)
-            warp.ending = True
-            now = yield STALLED
-        self._retire(warp, now)
+        while warp.op != NOTHING or (not warp.ending and warp.take_up()):
+            op, arg = warp.op, warp.arg
+            if op > _PACE:
+                now = self._rare(warp, now)
+                if warp.rare is not None:
+                    return now
+            elif op == _COMPUTE:
+                if warp.left:
+                    return self.issue_ports[warp.issue_port].run(warp, now)
+            elif op >= _WAIT:
+                if self._held(warp, op, arg, now):
+                    warp.op = NOTHING
+                    return STALLED
+            elif arg or op == _BARRIER:
+                return self._issue(warp, op, arg, now)
+            warp.op = NOTHING
+        return self._end(warp, now)
 
-    def _beside(
-        self, warp: Warp, segment: Segment, place: int, first: int, now: int
-    ) -> Generator[int, int, int]:
+    def _issue(self, warp: Warp, op: int, arg: int, now: int) -> int:
+        """Issue an instruction that is no arithmetic; returns what `live` does."""
+        if op == _SHARED or op == _BARRIER:
+            warp.op = NOTHING
+            return self._leave(warp, op, arg, now)
+        if not self._access(warp, op, arg, now):
+            return STALLED
+        warp.op = NOTHING
+        warp.first += arg
+        return self._issue_cycles
+
+    def _end(self, warp: Warp, now: int) -> int:
+        """The program of a warp is over: it waits for what is not answered, then ends."""
+        if not warp.ending and (warp.outstanding or (warp.stores and not self._posts)):
+            self.ledger.enter(warp, WAITING, now)
+            warp.ending = True
+        else:
+            self._retire(warp, now)
+        return STALLED
+
+    def _rare(self, warp: Warp, now: int) -> int:
+        """Go on with the rare operation that a warp has in hand.
+
+        Returns:
+            what `live` returns; when the operation is over (`Warp.rare` is None), the cycle.
+        """
+        op, arg = warp.op, warp.arg
+        try:
+            if warp.rare is not None:
+                return warp.rare.send(now)
+            warp.rare = self._asked_for(warp, op, arg, now)
+            return next(warp.rare)
+        except StopIteration as ended:
+            warp.rare = None
+            if op <= _FETCH or op == _COHERENT_LOAD:
+                warp.first += arg
+            over: int = ended.value
+            return over
+
+    def _beside(self, warp: Warp, kind: int, count: int, now: int) -> Rare:
         """Issue an access to a side cache, and wait for it if it is a fetch of code.
 
         A coherent load has no such cache.  Without one a program is not asked for such an
         operation; if it states one nevertheless, data come through the L1 cache, and code is there.
         """
-        kind, count = segment.kinds[place], segment.args[place]
         unit = self.sides.get(kind)
         if not count or (unit is None and kind == _FETCH):
             return now
         if unit is None:
-            while not self._access(warp, segment, kind, place, first, now):
+            while not self._access(warp, kind, count, now):
                 now = yield STALLED
             return (yield self._issue_cycles)
+        segment, first = warp.segment, warp.first
+        assert segment is not None
         last = first + count
-        lines, sectors = segment.lines[first:last], segment.sectors[first:last]
+        lines, sectors = between(segment.lines, first, last), segment.sectors[first:last]
         while unit.lsu.full:
             self.ledger.enter(warp, _LSU, now)
             unit.wait_for_room(self, warp)
@@ -275,20 +297,17 @@ class Sm(Component, Home):
             now = yield STALLED
         access = unit.load(self, warp, lines, sectors, warp.issued, now)
         if segment.places:
-            access.place = segment.places[place]
+            access.place = segment.places[warp.place - 1]
         self._count_load(warp, access, now)
         return (yield self._issue_cycles)
 
-    def _asked_for(
-        self, warp: Warp, segment: Segment, place: int, first: int, now: int
-    ) -> Generator[int, int, int]:
+    def _asked_for(self, warp: Warp, kind: int, arg: int, now: int) -> Rare:
         """An operation of a rare kind, or one that this SM has asked for."""
-        kind, arg = segment.kinds[place], segment.args[place]
         if kind == _INVALIDATE:
             self.lsu.l1.clear()
             return now
         if kind <= _FETCH or kind == _COHERENT_LOAD:
-            return (yield from self._beside(warp, segment, place, first, now))
+            return (yield from self._beside(warp, kind, arg, now))
         if kind == _UNITS:
             return (yield arg) if arg else now
         if kind != _DELAY:
@@ -299,7 +318,7 @@ class Sm(Component, Home):
             now = yield STALLED
         return now
 
-    def _follow_shared(self, warp: Warp, kind: int, arg: int, now: int) -> Generator[int, int, int]:
+    def _follow_shared(self, warp: Warp, kind: int, arg: int, now: int) -> Rare:
         """A shared-memory access that the warp does not wait for, or not yet.
 
         As many passes may be due as the load/store unit queues instructions.
@@ -337,14 +356,12 @@ class Sm(Component, Home):
             self._timers.send(warp, due - now)
         return due > now
 
-    def _access(
-        self, warp: Warp, segment: Segment, op: int, place: int, first: int, now: int
-    ) -> bool:
+    def _access(self, warp: Warp, op: int, count: int, now: int) -> bool:
         """Hand a memory instruction to the load/store unit; False if the warp has to wait.
 
-        It is operation number `place`, `op`, of a piece of the warp's program; its transactions are
-        those from number `first` on.  While the warp waits, its block may be cut: the piece has no
-        kinds of operations any more, and the warp still issues the one that it has in hand.
+        The instruction has `count` transactions, the next ones of the piece of the warp's program.
+        While the warp waits, its block may be cut: the piece has no kinds of operations any more,
+        and the warp still issues the one that it has in hand.
         """
         lsu = self.lsu
         kind = _KIND_OF_OP[op]
@@ -364,15 +381,16 @@ class Sm(Component, Home):
             warp.issued += 1
         access = WarpAccess(lsu, warp, kind, sequence, now)
         access.coherent = op == _COHERENT_LOAD
+        segment, first = warp.segment, warp.first
+        assert segment is not None
         if segment.places:
-            access.place = segment.places[place]
-        count = segment.args[place]
+            access.place = segment.places[warp.place - 1]
         access.take(segment.lines, segment.sectors, first, first + count)
         counters = self._count_issue(warp, now)
         counters.memory_instructions += 1
         counters.transactions += count
         if segment.passes:
-            passes = segment.passes[place]
+            passes = segment.passes[warp.place - 1]
             access.passes = passes & PASSES
             counters.l1_passes += passes & PASSES
             counters.l1_conflicts += (passes & PASSES) - (passes >> LEAST_SHIFT)
@@ -409,13 +427,16 @@ class Sm(Component, Home):
         counters.loads += 1
         counters.transactions += access.end
 
-    def _leave(self, warp: Warp, port: IssuePort, segment: Segment, place: int, now: int) -> int:
+    def _leave(self, warp: Warp, op: int, arg: int, now: int) -> int:
         """A shared-memory access or a barrier, after which the warp waits; returns issue cycles."""
-        kinds = segment.kinds
-        if kinds[place] == _BARRIER:
+        port = self.issue_ports[warp.issue_port]
+        if op == _BARRIER:
             return self._barrier(warp, port, now)
-        end = self._shared.passed(segment.args[place], self._count_issue(warp, now), now)
-        if self._shared.flows and place + 1 < len(kinds) and kinds[place + 1] == _SHARED:
+        end = self._shared.passed(arg, self._count_issue(warp, now), now)
+        segment = warp.segment
+        assert segment is not None
+        kinds, place = segment.kinds, warp.place
+        if self._shared.flows and place < len(kinds) and kinds[place] == _SHARED:
             return self._issue_cycles
         self._timers.send(warp, end - now)
         return self._leave_port(warp, port, _SHARED_MEMORY, now)
@@ -492,8 +513,7 @@ class Sm(Component, Home):
                 if self.on_wait.listeners:
                     self.on_wait(access, warp.since, now)
                 self.ledger.enter_after_wait(warp, _READY, now, access.finished_by(history))
-                with suppress(StopIteration):  # this was the last that it waited for
-                    warp.resume(now)
+                self.live(warp, now)  # this was the last that it waited for
         elif warp.needs >= 0 and not warp.waits_for(warp.needs):
             warp.needs = -1
             if self.on_wait.listeners:

@@ -239,12 +239,12 @@ class SpeculativeFetches(Component):
     def missed(self, request: MemoryRequest) -> None:
         """A request, of this SM or another one, waits for its translation from now on."""
         access = request.access
-        if access is None or request.path[-1] is not self.translations:
+        if access is None or request.back is not self.translations:
             return
         fetch = None
         if request.kind == _LOAD and not access.coherent:
             fetch = self._guess(request, access)
-        request.path.append(_Validation(self, fetch))
+        request.return_to(_Validation(self, fetch))
 
     def _guess(self, request: MemoryRequest, access: Access) -> _Fetch | None:
         """Fetch the line of a load where the policy thinks that it is."""

@@ -183,7 +183,7 @@ class TranslationPoint:
             return self._answered(request, mapping, delay + tlb.latency + tlb.extra_cycles)
         if tlb.refuses(request.tag, access):
             return self._stall.until_free(tlb, _TLB)
-        request.path.append(self.translated)
+        request.return_to(self.translated)
         tlb.miss(request, delay)
         return True
 
@@ -246,7 +246,7 @@ class BeforeL1(TranslationPoint):
             if tlb.refuses(tag, access):
                 return self._stall.until_free(tlb, _TLB)
             request = self._request(access, tag, now)
-            request.path.append(self.translated)
+            request.return_to(self.translated)
             tlb.miss(request, 0)
             return True
         line = (mapping.delta << self.page_lines_shift) + vline

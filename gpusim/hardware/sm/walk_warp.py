@@ -13,7 +13,7 @@ from gpusim.core.counters import count
 from gpusim.core.engine import EventLoop, Port
 from gpusim.core.metrics import Metric, PerCycle, Total, declare_metrics
 from gpusim.hardware.sm.issue_port import IssuePort
-from gpusim.hardware.sm.warp import STALLED, Block, Life, Seat, Warp
+from gpusim.hardware.sm.warp import STALLED, Block, Rare, Seat, Warp
 
 _OLDEST: Final = -1
 """Age of the warp: older than all others, so that a scheduler by age takes it first."""
@@ -96,7 +96,7 @@ class WalkWarp(Component):
             self._stalled = False
             self._port.interrupt(self._warp, self.env._now)
 
-    def _live(self) -> Life:
+    def _live(self) -> Rare:
         yield STALLED
         while True:
             self._port.chosen()

@@ -13,12 +13,13 @@ from gpusim.core.engine import Port
 from gpusim.core.mapping import ASID_SHIFT
 from gpusim.core.request import Access, MemoryRequest, Requester, Traveller
 from gpusim.core.states import State
-from gpusim.core.unboxed import IntDict, first_key
+from gpusim.core.unboxed import IntDict, IntList, first_key
 from gpusim.core.warp_program import (
     NOTHING_ASKED,
     Asked,
     LaneChunk,
     Launch,
+    Op,
     Segment,
     execute_block,
 )
@@ -46,12 +47,18 @@ class Answerable:
 
 _READY: Final = int(State.READY)
 _CACHE: Final = int(State.CACHE)
-
-Life = Generator[int, int, None]
-"""Receives a cycle in which its warp may issue; yields the issue cycles of the next instruction, or
-`STALLED`: then it is resumed when what it waits for is there."""
+_COMPUTE: Final = int(Op.COMPUTE)
+_RARE: Final = int(Op.DELAY)
 
 STALLED: Final = 0
+"""A warp that takes no issue cycles waits: it goes on when what it waits for is there."""
+
+NOTHING: Final = -1
+"""No operation."""
+
+Rare = Generator[int, int, int]
+"""A rare operation: receives cycles in which its warp may issue; yields issue cycles of its
+instructions, or `STALLED`; returns the cycle in which the next operation may be issued."""
 
 
 @frozen(eq=False)
@@ -235,6 +242,11 @@ class Warp(Schedulable):
 
     Attributes:
         issue_port: number of the issue port that issues for it.
+        segment: the piece of its program that it issues.
+        place: number of its next operation there.
+        first: number of the first transaction of what it has in hand.
+        op, arg: the operation that it has in hand, and its argument; `NOTHING`: none.
+        rare: that operation, if it is a rare one that has begun.
         issued: loads and atomics that it has issued.
         left: compute instructions that it has yet to issue before the next operation.
         outstanding: loads and atomics that are not answered, by sequence number, oldest first.
@@ -243,20 +255,24 @@ class Warp(Schedulable):
             -1: it does not wait for loads.
         ending: its program has ended, and it waits for what is not answered.
         gone: it has ended, and its stores may not be answered yet.
-        resume: lets it live on in a cycle (see `Life`); raises StopIteration when it has ended.
     """
 
     __slots__ = (
+        "arg",
         "block",
         "ending",
+        "first",
         "gone",
         "index",
         "issue_port",
         "issued",
         "left",
         "needs",
+        "op",
         "outstanding",
-        "resume",
+        "place",
+        "rare",
+        "segment",
         "stores",
     )
 
@@ -267,6 +283,12 @@ class Warp(Schedulable):
         self.block = block
         self.index = index
         self.issue_port = issue_port
+        self.segment: Segment | None = None
+        self.place = 0
+        self.first = 0
+        self.op = NOTHING
+        self.arg = 0
+        self.rare: Rare | None = None
         self.issued = 0
         self.left = 0
         self.outstanding: IntDict[WarpAccess] = IntDict()
@@ -275,10 +297,26 @@ class Warp(Schedulable):
         self.ending = False
         self.gone = False
 
-    def begin(self, life: Life) -> None:
-        """Begin to live, up to the first time that it stalls."""
-        next(life)
-        self.resume = life.send
+    def begin(self, operation: Rare) -> None:
+        """Have a rare operation in hand, up to the first time that it waits, and no program."""
+        next(operation)
+        self.op = _RARE
+        self.rare = operation
+
+    def take_up(self) -> bool:
+        """Take the next operation of its program in hand; False: there is none."""
+        segment, place = self.segment, self.place
+        while segment is None or place >= len(segment.kinds):
+            segment = self.segment = self.block.next_segment(self.index)
+            if segment is None:
+                return False
+            place = self.first = 0
+        op, arg = segment.kinds[place], segment.args[place]
+        self.op = op
+        self.arg = arg
+        self.left = arg if op == _COMPUTE else 0
+        self.place = place + 1
+        return True
 
     def waits_for(self, number: int) -> bool:
         """Whether a load up to this sequence number is unanswered; then it `needs` that."""
@@ -374,7 +412,7 @@ class WarpAccess(Access):
         self.place = -1
         self.cause: Traveller | None = None
 
-    def take(self, lines: list[int], sectors: list[int], first: int, end: int) -> None:
+    def take(self, lines: IntList, sectors: list[int], first: int, end: int) -> None:
         """Its transactions: those of a piece of the warp's program from `first` up to `end`."""
         self.lines = lines
         self.sectors = sectors

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import attr
@@ -10,7 +10,7 @@ from mypy_extensions import mypyc_attr
 
 from gpusim.config.translation import TlbConfig
 from gpusim.core.counters import count
-from gpusim.core.engine import NEVER, Port, Probe, Waiters, Wakeable
+from gpusim.core.engine import NEVER, Port, Probe, Turning, TurnTaker, Waiters, Wakeable
 from gpusim.core.errors import UserError, wrong_mapping
 from gpusim.core.interfaces import FirstTlb
 from gpusim.core.law import Law, laws_of
@@ -98,7 +98,7 @@ declare_metrics(
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class TlbLevel(Stage, FirstTlb):
+class TlbLevel(Stage, FirstTlb, Turning):
     """One TLB of a level.
 
     The first level is asked directly by load/store units (`claim`, `lookup`, `miss`), which share
@@ -168,7 +168,7 @@ class TlbLevel(Stage, FirstTlb):
         self._state, self._below_state = site.state, site.below_state
         self._level, self._index = level, site.index
         self._make_probes()
-        self._find = site.pages.find
+        self._pages = site.pages.table
         self._mshrs: Mshrs[Traveller] = _make_mshrs(config, mshr_policy)
         self._primary: IntDict[Translation] = IntDict()
         self._shot_down: dict[int, int] = {}
@@ -176,7 +176,7 @@ class TlbLevel(Stage, FirstTlb):
         self._ports = config.ports
         self._cycle, self._used = -1, 0
         self._blocked = Waiters()
-        self.process = env.start(self._run())
+        self.process = TurnTaker(env, self)
         self.requests.connect(self.process)
         self.fills.connect(self.process)
 
@@ -284,7 +284,7 @@ class TlbLevel(Stage, FirstTlb):
         Raises:
             WrongMappingError: it is not.
         """
-        right = self._find(tag)
+        right = self._pages.find(tag)
         if right is not mapping and not became_part(mapping, right, tag):
             raise wrong_mapping(
                 f"{self.name} ({type(self.array).__qualname__})", tag, mapping, right
@@ -309,7 +309,7 @@ class TlbLevel(Stage, FirstTlb):
     def miss(self, request: MemoryRequest, delay: int) -> None:
         """Let `request` wait for its translation, which the level does not refuse.
 
-        It comes back on ``request.path[-1]``.  The miss is sent on `delay` cycles later than a
+        It comes back by `MemoryRequest.answer`.  The miss is sent on `delay` cycles later than a
         lookup alone would take.
         """
         access = request.access
@@ -368,22 +368,15 @@ class TlbLevel(Stage, FirstTlb):
 
     # -- deeper levels, and fills ---------------------------------------------------------------
 
-    def _run(self) -> Generator[int | None, None, None]:
+    def turn(self, now: int) -> int:
         requests, fills = self.requests, self.fills
-        while True:
-            now = self.env._now
-            while fills.ready <= now and (filled := fills.take()) is not None:
-                self._fill(filled)
-            blocked = False
-            while requests.ready <= now and (translation := requests.head()) is not None:
-                if not self._serve(translation):
-                    blocked = True
-                    break
-                requests.take()
-            upcoming = fills.ready
-            if requests.queue and not blocked:
-                upcoming = min(upcoming, requests.next_cycle())
-            yield None if upcoming == NEVER else max(upcoming - now, 0)
+        while fills.ready <= now and (filled := fills.take()) is not None:
+            self._fill(filled)
+        while requests.ready <= now and (translation := requests.head()) is not None:
+            if not self._serve(translation):
+                return fills.ready
+            requests.take()
+        return min(fills.ready, requests.next_cycle()) if requests.queue else fills.ready
 
     def _serve(self, translation: Translation) -> bool:
         """Look up one translation from the queue; False if it has to wait for an MSHR."""
@@ -456,7 +449,7 @@ class TlbLevel(Stage, FirstTlb):
         delay += self.latency + self.extra_cycles
         primary.trail.append(self._below_state)
         primary.trail.append(now + delay)
-        primary.path.append(self.fills)
+        primary.return_to(self.fills)
         self.below.send(primary, delay)
 
     def _fill(self, translation: Translation) -> None:
@@ -473,7 +466,7 @@ class TlbLevel(Stage, FirstTlb):
             if self._shot_down:
                 self._shot_down.pop(tag, None)
         if mapping is not None:
-            right = self._find(tag)
+            right = self._pages.find(tag)
             if right is not mapping and not became_part(mapping, right, tag):
                 raise wrong_mapping(self.below.name, tag, mapping, right)
             counters.evictions += self._keep(translation, mapping, waiters)
@@ -517,7 +510,7 @@ class TlbLevel(Stage, FirstTlb):
             return mapping
         self._in_vain[tag] = self._in_vain.get(tag, 0) + 1
         if self._in_vain[tag] >= _MOST_IN_VAIN:
-            raise wrong_mapping(self.below.name, tag, None, self._find(tag))
+            raise wrong_mapping(self.below.name, tag, None, self._pages.find(tag))
         return None
 
     def _is_void(self, tag: int, read_at: int) -> bool:

@@ -96,7 +96,7 @@ class Prefetcher(StageProcess):
         return True
 
     def answered(self, translation: Translation) -> None:
-        if translation.path:
+        if translation.back is not None:
             self.pass_back(translation)
         elif self._awaited.pop(translation.tag) and translation.mapping is not None:
             if len(self._buffer) >= self._entries:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from gpusim.core.errors import UserError
-from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping
+from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping, Mappings
 from gpusim.core.unboxed import IntDict
 from gpusim.core.warp_program import Buffer
 from gpusim.hardware.walk.frames import Frames
@@ -59,7 +59,7 @@ NOWHERE: Final = Mapping(0, 0)
 """What the walk of a page finds that is not there."""
 
 
-class PageTable:
+class PageTable(Mappings):
     """One radix tree an address space; pages are mapped when they are first asked for.
 
     The number of a 4 KiB page is cut, from its low bits up, into indices of 9 bits (of tables of

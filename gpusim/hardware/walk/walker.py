@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import attr
@@ -12,7 +12,7 @@ from mypy_extensions import mypyc_attr
 from gpusim.config.translation import WalkCacheConfig, WalkConfig
 from gpusim.core.counters import count
 from gpusim.core.cut import Trailed
-from gpusim.core.engine import NEVER, EventLoop, Port, Probe, Sink
+from gpusim.core.engine import NEVER, EventLoop, Port, Probe, Sink, Turning, TurnTaker
 from gpusim.core.errors import UserError
 from gpusim.core.interfaces import Behind
 from gpusim.core.law import Law, laws_of
@@ -204,7 +204,7 @@ class WalkersSite:
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Walkers(Stage):
+class Walkers(Stage, Turning):
     """The last stage: `config.walkers` walks at a time, begun as the walk order says.
 
     A walk takes
@@ -269,30 +269,24 @@ class Walkers(Stage):
                 self._levels = _SKIPPING[config.cache.kind](config.cache)
             else:
                 self._lines = LineWalkCache(config.cache)
-        self.process = env.start(self._run())
+        self.process = TurnTaker(env, self)
         for port in (self.requests, self._steps, self._reads):
             port.connect(self.process)
 
-    def _run(self) -> Generator[int | None, None, None]:
+    def turn(self, now: int) -> int:
         reads, steps, requests = self._reads, self._steps, self.requests
-        while True:
-            now = self.env._now
-            while reads.ready <= now and (read := reads.take()) is not None:
-                self._level_done(read)
-            while steps.ready <= now and (walk := steps.take()) is not None:
-                self._step(walk)
-            if self._unsent:
-                self._send_reads()
-            while requests.ready <= now and (translation := requests.take()) is not None:
-                self._admit(translation)
-            while self._free and self._queue:
-                self._start(self._queue.pop(self._choose()))
-            upcoming = reads.ready
-            if steps.ready < upcoming:
-                upcoming = steps.ready
-            if requests.ready < upcoming:
-                upcoming = requests.ready
-            yield None if upcoming == NEVER else upcoming - now
+        while reads.ready <= now and (read := reads.take()) is not None:
+            self._level_done(read)
+        while steps.ready <= now and (walk := steps.take()) is not None:
+            self._step(walk)
+        if self._unsent:
+            self._send_reads()
+        while requests.ready <= now and (translation := requests.take()) is not None:
+            self._admit(translation)
+        while self._free and self._queue:
+            self._start(self._queue.pop(self._choose()))
+        upcoming = min(reads.ready, steps.ready)
+        return min(upcoming, requests.ready)
 
     def attach(self, signals: Signals) -> None:
         self.order.attach(signals)
@@ -448,7 +442,7 @@ class Walkers(Stage):
         sm = self._sender(walk)
         depth = walk.level + 1
         read = _LevelRead(walk, address, sm, min(depth, self.table.levels) if self._deep else depth)
-        read.path.append(self._reads)
+        read.return_to(self._reads)
         port = self._memory(read)
         if self._unsent or not self._send(read, port, delay):
             self._unsent.append((read, port))

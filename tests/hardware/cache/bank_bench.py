@@ -15,7 +15,7 @@ from gpusim.core.warp_program import COVERED_SHIFT
 from gpusim.files.units import Bytes, Hertz, cycles
 from gpusim.hardware.cache import BankSite, DramMisses, L2Bank, TranslatedMisses
 from gpusim.hardware.cache.page_table_reads import make_levels
-from tests.hardware.mocks import MockLink
+from tests.hardware.mocks import MockLink, OneRoute
 
 LATENCY, DRAM, TRIP = 10, 100, 7
 LINE, LINES_OF_PAGE = 128, 32
@@ -62,7 +62,7 @@ class Bench:
             port.connect(env.start(self._collect(port, replies_from)))
 
     def make(self, site: BankSite) -> L2Bank:
-        return L2Bank(site, partial(DramMisses, channel=lambda address: self.dram))
+        return L2Bank(site, partial(DramMisses, channel=OneRoute(self.dram)))
 
     def _dram(self, begin: int) -> Generator[int | None, None, None]:
         while self.env.now < begin:
@@ -72,7 +72,7 @@ class Bench:
                 entry = self.env.now, request.kind, request.address, request.sectors
                 self.asked.append(entry)
                 if request.kind != Kind.WRITEBACK:
-                    request.path.pop().send(request, DRAM)
+                    request.answer(DRAM)
             yield self.dram.pause()
 
     def _collect(self, port: Port[MemoryRequest], begin: int) -> Generator[int | None, None, None]:
@@ -106,7 +106,7 @@ class Bench:
         read = MemoryRequest(
             Kind.WALK, 0, 0, -1, 0, address, -1, 1, depth, None, IntList([State.L2, 0])
         )
-        read.path.append(self.walks)
+        read.return_to(self.walks)
         self.requests.append(read)
         self.bank.requests.send(read, cycle)
 
@@ -139,7 +139,7 @@ class VirtualBench(Bench):
         self.entrance.connect(self.env.start(self._table()))
         misses = partial(
             TranslatedMisses,
-            channel=lambda address: self.dram,
+            channel=OneRoute(self.dram),
             table=self,
             lines_shift=LINES_OF_PAGE.bit_length() - 1,
         )

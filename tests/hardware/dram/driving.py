@@ -109,7 +109,7 @@ class Driven:
         for cycle, request in zip(self._cycles, self.requests, strict=True):
             if cycle > self.env.now:
                 yield cycle - self.env.now
-            request.path.append(self.answers)
+            request.return_to(self.answers)
             port = self.channels[self.mapping.channel(request.address)].requests
             port.send(request)
             while len(port):

@@ -26,7 +26,7 @@ def waiting(bank: int, row: int, rank: int = 0, write: bool = False, left: int =
     kind = Kind.WRITEBACK if write else Kind.LOAD
     request = MemoryRequest(kind, 0, 0, 0, 0, rank, 0, 1, 0, None, IntList())
     one = Waiting(request, bank, row, write, left, 0)
-    one.rank = rank
+    one.rank = one.clock = rank
     return one
 
 

@@ -53,7 +53,7 @@ class Alone:
     def _add(self, cycle: int, kind: Kind, address: int, sectors: int) -> None:
         number, trail = len(self.requests), IntList([int(State.L2), 0])
         request = MemoryRequest(kind, 0, 0, 0, 0, address, number, sectors, 0, None, trail)
-        request.path.append(self.answers)
+        request.return_to(self.answers)
         self.requests.append(request)
         self.cycles.append(cycle)
 

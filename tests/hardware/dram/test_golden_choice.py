@@ -13,7 +13,7 @@ from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.unboxed import IntList
 from gpusim.hardware.dram.golden_silver_normal import GOLDEN, ROW_HITS, GoldenSilverNormal
 from gpusim.hardware.dram.pressure import TranslationPressure
-from gpusim.hardware.dram.waiting import PRECEDENCE, RANK_BITS, Waiting
+from gpusim.hardware.dram.waiting import PRECEDENCE, Waiting
 from tests.examples import examples
 
 BANKS = 8
@@ -24,7 +24,7 @@ LANES = ("golden", "silver", "normal")
 def waiting(bank: int, row: int, app: int, depth: int, cycle: int, number: int) -> Waiting:
     request = MemoryRequest(Kind.LOAD, app, 0, 0, 0, 0, 0, 1, depth, None, IntList())
     one = Waiting(request, bank, row, False, 1, cycle)
-    one.rank = cycle << RANK_BITS | number
+    one.rank = number
     return one
 
 

@@ -13,6 +13,7 @@ from gpusim.core.engine import NEVER, Environment, Port, Waiters, Wakeable
 from gpusim.core.mapping import Mapping
 from gpusim.core.mshr import FULL, MERGED, NEW, Admission
 from gpusim.core.request import Kind, MemoryRequest, Requester
+from gpusim.core.unboxed import IntList
 from gpusim.hardware.cache import L1Cache
 from gpusim.hardware.sm.load_store_unit import LoadStoreUnit
 from gpusim.hardware.sm.lsu_interfaces import LsuSite
@@ -201,7 +202,7 @@ class Bench:
     def issue(self, cycle: int, *lines: int, kind: Kind = Kind.LOAD) -> None:
         """The SM hands over a memory instruction with these lines, which starts one cycle later."""
         access = WarpAccess(self.unit, self.warp, int(kind), len(self.issued), cycle)
-        access.take([*lines], [1] * len(lines), 0, len(lines))
+        access.take(IntList(lines), [1] * len(lines), 0, len(lines))
         self.issued.append(access)
         at(self.env, cycle, lambda: self.unit.accept(access))
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from gpusim.config.schema import CrossbarConfig
 from gpusim.core.engine import Environment
+from gpusim.core.interfaces import Packets
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.unboxed import IntList
 from gpusim.files.units import Hertz, cycles
@@ -21,6 +22,32 @@ CLOCK = Hertz(1_000_000_000)
 
 def packet(number: int, kind: Kind = Kind.LOAD, sectors: int = 1) -> MemoryRequest:
     return MemoryRequest(kind, 0, 0, 0, 0, number, 0, sectors, 0, None, IntList([0, 0]))
+
+
+class Alike(Packets):
+    """All go to one link, and are of one size."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+
+    def link(self, request: MemoryRequest) -> int:
+        return 0
+
+    def size(self, request: MemoryRequest) -> int:
+        return self._size
+
+
+class Scripted(Packets):
+    """The address of a packet is its number in a script."""
+
+    def __init__(self, script: list[tuple[int, ...]]) -> None:
+        self._script = script
+
+    def link(self, request: MemoryRequest) -> int:
+        return self._script[request.address][2]
+
+    def size(self, request: MemoryRequest) -> int:
+        return 32 * self._script[request.address][3]
 
 
 sends = st.lists(
@@ -57,8 +84,7 @@ def test_every_packet_comes_out_when_it_should(
     network = Network(
         site,
         Ways(3, 3, longer=longer),
-        lambda request: script[request.address][2],
-        lambda request: 32 * script[request.address][3],
+        Scripted(script),
     )
     out: list[list[tuple[int, int]]] = [[], [], []]
 
@@ -110,8 +136,7 @@ def test_a_source_waits_while_its_packets_fill_the_queue() -> None:
     network = Network(
         site,
         Ways(2, 1),
-        lambda _: 0,
-        lambda _: 8,
+        Alike(8),
     )
     mine, other = network.entrances
     sent: list[int] = []
@@ -163,8 +188,7 @@ def test_a_pipelined_way_costs_no_bandwidth(pipelined: bool, flits: int, expecte
     network = Network(
         site,
         Ways(1, 1, ahead=5),
-        lambda _: 0,
-        lambda _: 32 * flits,
+        Alike(32 * flits),
     )
     source, link = network.entrances[0], network.links[0]
     taken: list[int] = []

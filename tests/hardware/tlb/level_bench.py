@@ -136,7 +136,7 @@ class FirstBench(Bench):
             return
         trail = IntList([int(State.CACHE), self.env.now])
         request = MemoryRequest(Kind.LOAD, 0, 0, 0, tag, -1, 0, 1, 0, self.access, trail)
-        request.path.append(self.translated.port)
+        request.return_to(self.translated.port)
         self.level.miss(request, delay)
 
     def run_first(self) -> list[tuple[int, int]]:

@@ -185,7 +185,7 @@ def test_the_buffer_against_lists(steps: Any, entries: int, degree: int) -> None
             hit, asked = naive.ask(number)
             hits += hit
             wanted = Translation(0, 0, 0, number, 0, 0, IntList([0, 0]))
-            wanted.path.append(above)
+            wanted.return_to(above)
             assert prefetcher.asked(wanted)
             prefetches = [one for one in below.items if one.kind == Purpose.PREFETCH]
             assert [one.tag for one in prefetches] == asked
@@ -197,7 +197,7 @@ def test_the_buffer_against_lists(steps: Any, entries: int, degree: int) -> None
             index = number % len(under_way)
             naive.come(index)
             come = under_way.pop(index)
-            come.path.pop()
+            come.way_back()
             come.mapping = pages.find(come.tag)
             prefetcher.answered(come)
         elif what == "forget":
@@ -217,12 +217,12 @@ def test_all_pages_may_be_forgotten() -> None:
 
     def ask(page: int) -> Translation:
         wanted = Translation(0, 0, 0, page, 0, 0, IntList([0, 0]))
-        wanted.path.append(Sent())
+        wanted.return_to(Sent())
         prefetcher.asked(wanted)
         return wanted
 
     def come(one: Translation) -> None:
-        one.path.pop()
+        one.way_back()
         one.mapping = pages.find(one.tag)
         prefetcher.answered(one)
 

@@ -7,6 +7,7 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from gpusim.core.unboxed import between
 from gpusim.core.warp_program import COVERED_SHIFT, SECTOR_BYTES, LaneChunk, Op, Segment
 from gpusim.hardware.sm.coalescer import IS_MEMORY, KIND_OF_OP, STORE, lanes_that_cover
 
@@ -116,7 +117,7 @@ def touched_in(segment: Segment) -> Ints:
     for op, count in zip(segment.kinds, segment.args, strict=True):
         if op in KIND_OF_OP:
             last, kind = first + count, KIND_OF_OP[op]
-            names += [line << KIND_BITS | kind for line in segment.lines[first:last]]
+            names += [line << KIND_BITS | kind for line in between(segment.lines, first, last)]
             sectors += segment.sectors[first:last]
             first = last
         elif _PACE < op <= _FETCH:
