@@ -87,7 +87,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=list(SWEEPS), help="sweeps")
     parser.add_argument("--scale", help="of the workloads; default: that of the sweep")
-    parser.add_argument("-o", "--output", type=Path, default=FOLDER / "untimed-reach")
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        default=FOLDER / "untimed-reach",
+        help="folder of tables and pictures (default: %(default)s)",
+    )
     arguments = parser.parse_args()
     arguments.output.mkdir(parents=True, exist_ok=True)
     for name in arguments.names:

@@ -116,7 +116,7 @@ class PagingConfig:
     pinned: tuple[str, ...] = ()
     device: tuple[str, ...] = later(())
     migration: str = choice_of("fault", "accesses", "policy", "never")
-    mover: PolicyConfig | None = later(maybe_policy_of(Slot.MIGRATION))
+    mover: PolicyConfig | None = maybe_policy_of(Slot.MIGRATION)
     host_walk: Duration | None = None
     threshold: int = 256
     migration_block: Bytes = Bytes(64 << 10)

@@ -163,8 +163,8 @@ class MemoryConfig:
     frames: PolicyConfig = policy_of(Slot.FRAMES, "first-touch")
     levels: int = choice_of(3, 4, 5, default=4)
     table_entries: int = later(choice_of(32, 64, 128, 256, 512, default=512))
-    mapped: str | None = later(choice_of("ahead", default=None))
-    table: PolicyConfig | None = later(maybe_policy_of(Slot.PAGE_TABLE))
+    mapped: str | None = choice_of("ahead", default=None)
+    table: PolicyConfig | None = maybe_policy_of(Slot.PAGE_TABLE)
 
     @property
     def walk_levels(self) -> int:
@@ -314,7 +314,7 @@ class GpuConfig:
     fbt: FbtConfig | None = None
     paging: PagingConfig | None = None
     shootdown: ShootdownConfig | None = None
-    speculation: SpeculationConfig | None = later(None)
+    speculation: SpeculationConfig | None = None
     scalar: SideCacheConfig | None = None
     constant: SideCacheConfig | None = None
     read_only: SideCacheConfig | None = None

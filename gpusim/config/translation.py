@@ -77,7 +77,7 @@ class TlbConfig:
     victims: int | None = None
     fill: PolicyConfig = policy_of(Slot.TLB_FILL, "always")
     replacement: PolicyConfig = later(policy_of(Slot.REPLACEMENT, "lru"))
-    mshr_policy: PolicyConfig | None = later(maybe_policy_of(Slot.TLB_MSHRS))
+    mshr_policy: PolicyConfig | None = maybe_policy_of(Slot.TLB_MSHRS)
     ideal: bool = False
 
     def part(self, slices: int, whole: int) -> TlbConfig:
@@ -169,7 +169,7 @@ class WalkConfig:
     queue: int = 1024
     order: PolicyConfig = later(policy_of(Slot.WALK_ORDER, "fcfs"))
     cache: WalkCacheConfig | None = None
-    warps: WarpWalksConfig | None = later(None)
+    warps: WarpWalksConfig | None = None
 
     def reads(self, memory: str) -> bool:
         """Whether walks really read the page table, and from there: ``"l2"`` or ``"dram"``."""

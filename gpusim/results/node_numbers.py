@@ -52,11 +52,10 @@ def gpu_numbers(result: Result) -> pd.DataFrame | None:
     Returns:
         a row a number, with a column a GPU; None: there is one GPU.
     """
-    import pandas as pd
-
     shape = node_shape(result)
     if shape is None:
         return None
+    import pandas as pd
 
     def of_gpus(path: str, *names: str) -> NDArray[np.int64]:
         rows = result.counters
@@ -87,11 +86,11 @@ def remote_bytes(result: Result) -> pd.DataFrame | None:
     Returns:
         headers included, all applications together; None: there is one GPU.
     """
-    import pandas as pd
-
     shape = node_shape(result)
     if shape is None:
         return None
+    import pandas as pd
+
     moved = _matrix(result, shape, "bytes_there", "bytes_back")
     return pd.DataFrame(moved, index=range(shape.gpus), columns=range(shape.gpus))
 

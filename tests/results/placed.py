@@ -9,7 +9,7 @@ from gpusim.core.metrics import Metric, place_metrics
 from gpusim.hardware.cache.first_cache_counters import L1Counters, SideCounters
 from gpusim.hardware.cache.l2_counters import L2Counters
 from gpusim.hardware.cache.leading_names import InvalidationCounters
-from gpusim.hardware.cache.page_table_reads import LevelCounters
+from gpusim.hardware.cache.page_table_reads import LevelCounters, StageReadCounters
 from gpusim.hardware.dram.counters import DramCounters
 from gpusim.hardware.fbt.inputs import FbtCounters
 from gpusim.hardware.fbt.purge import PurgeCounters
@@ -25,11 +25,15 @@ from gpusim.hardware.paging.page_faults import FaultCounters
 from gpusim.hardware.sm.counters import SmCounters
 from gpusim.hardware.sm.l2_waits import L2Waits
 from gpusim.hardware.sm.root_waits import RootWaits
+from gpusim.hardware.sm.speculation import SpeculationCounters
 from gpusim.hardware.sm.time_slicer import SliceCounters
+from gpusim.hardware.sm.walk_warp import WalkWarpCounters
 from gpusim.hardware.tlb.dead_pages import DeadPageCounters
+from gpusim.hardware.tlb.in_memory import InMemoryCounters
 from gpusim.hardware.tlb.level import TlbCounters, TlbQueueCounters
 from gpusim.hardware.tlb.long_misses import LongMissCounters
 from gpusim.hardware.tlb.mask_tokens import TokenCounters
+from gpusim.hardware.tlb.neighbours import ProbeCounters
 from gpusim.hardware.tlb.prefetcher import PrefetchBufferCounters
 from gpusim.hardware.tlb.utilisation import EvictedEntries
 from gpusim.hardware.walk.walker import WalkCounters, WalkersCounters
@@ -37,13 +41,13 @@ from gpusim.hardware.walk.walker import WalkCounters, WalkersCounters
 CLASSES: dict[str, tuple[type, ...]] = {
     "sm": (SmCounters, L2Waits, RootWaits),
     "tlb": (TlbCounters, TokenCounters, DeadPageCounters, TlbQueueCounters, LongMissCounters),
-    "stage": (PrefetchBufferCounters,),
+    "stage": (PrefetchBufferCounters, InMemoryCounters, ProbeCounters),
     "walk": (WalkCounters, WalkersCounters),
     "l1": (L1Counters, InvalidationCounters),
     "SIDE": (SideCounters,),
     "l2": (L2Counters,),
     "fbt": (FbtCounters, PurgeCounters),
-    "page_table": (LevelCounters,),
+    "page_table": (LevelCounters, StageReadCounters),
     "dram": (DramCounters,),
     "faults": (FaultCounters,),
     "paging": (PagingCounters, DriverCounters),
@@ -51,6 +55,8 @@ CLASSES: dict[str, tuple[type, ...]] = {
     "host": (HostCounters,),
     "node": (NodeLinkCounters, PairCounters, FarFaultCounters, HostMmuCounters, MoveCounters),
     "sharing": (SliceCounters,),
+    "speculation": (SpeculationCounters,),
+    "walk_warp": (WalkWarpCounters,),
 }
 """By the first part of the path: all classes that declare headline numbers."""
 
