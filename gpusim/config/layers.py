@@ -79,7 +79,7 @@ def override_layer(overrides: Mapping[str, object]) -> Tree:
     for dotted, value in overrides.items():
         names = dotted.split(".")
         if not all(names) or len(names) > MOST_NESTED:
-            raise UserError(f"--set {dotted[:80]}: not a key; write it like tlb.L2.entries=1024")
+            raise UserError(f"--set: {dotted[:80]!r}: not a key; write it like tlb.L2.entries")
         single: Tree | Setting = Setting(parse_scalar(value), OVERRIDE, OVERRIDE, "your own --set")
         for name in reversed(names):
             single = {name: single}

@@ -25,9 +25,10 @@ class UserError(Exception):
 
 
 _ON_COMMAND_LINE: ContextVar[bool] = ContextVar("on the command line", default=False)
-_OPTION = re.compile(r"(?<![\w-])--(set workload\.(?=\w)|[a-z]+(?:-[a-z]+)*)")
+_WRONG_KEY = re.compile(r"^--set workload\.", re.MULTILINE)
+_KEY = re.compile(r"(?<![\w-])--set workload\.(\w+(?:\.\w+)*)")
+_OPTION = re.compile(r"(?<![\w-])--([a-z]+(?:-[a-z]+)*)")
 _ARGUMENTS = {
-    "set workload.": "overrides ",
     "set": "overrides",
     "variant": "variants",
     "from": "start",
@@ -47,7 +48,12 @@ def on_command_line() -> Iterator[None]:
 
 
 def _as_arguments(text: str) -> str:
-    """A message with the names of arguments for those of options."""
+    """A message with the names of arguments for those of options.
+
+    A key of the workload that a line begins with is ``overrides: KEY``; elsewhere it is
+    ``overrides['KEY']``.
+    """
+    text = _KEY.sub(r"overrides['\1']", _WRONG_KEY.sub("overrides: ", text))
     return _OPTION.sub(lambda found: _ARGUMENTS.get(found[1], found[1].replace("-", "_")), text)
 
 

@@ -27,7 +27,7 @@ def prepare_warming(machine: Machine) -> None:
     if why := _refusal(machine):
         raise UserError(
             f"blocks cannot be skipped on this machine: {why} (a workload that says so is run "
-            "whole with --set workload.timed.sample=)"
+            "whole with an empty value: --set workload.timed.sample=)"
         )
     behind = {id(system): _behind(system) for system in machine.systems}
     reads_l2 = machine.config.walk.reads("l2")

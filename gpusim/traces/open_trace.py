@@ -65,8 +65,8 @@ def open_trace(
         trace = _open(Path(path), options, paced or options.pace == RECORDED)
     if options.spreads and trace.format not in MEMORY_FORMATS:
         raise UserError(
-            f"{path}: --set workload.lanes and workload.warps are for traces of one thread; this "
-            f"is one of a GPU ({trace.format})"
+            f"{path}: --set workload.lanes and --set workload.warps are for traces of one thread; "
+            f"this is one of a GPU ({trace.format})"
         )
     return evolve(trace, applications=tuple(map(options.applied, trace.applications)))
 

@@ -75,7 +75,13 @@ def test_list_workloads():
 
 def test_list_sweeps():
     rows = {row["name"]: row for row in json.loads(gpusim("list", "sweeps", "--json").stdout)}
-    assert set(rows) == {"compositions", "l1-tlb-reach"}
+    assert set(rows) == {
+        "compositions",
+        "embedding-reach",
+        "expert-gather",
+        "kv-cache-pages",
+        "l1-tlb-reach",
+    }
     assert rows["l1-tlb-reach"]["axes"] == "5 × workload, 4 × tlb.L1.entries, 2 × memory.page"
     assert "l1-tlb-reach" in gpusim("list", "sweeps").stdout
 

@@ -195,7 +195,7 @@ def test_what_is_not_cut_has_no_key(model):
     [
         # unknown keys
         ({"tlb.L2.entris": 4}, ["tlb.L2.entris", "unknown key", "did you mean 'entries'"]),
-        ({"smm.count": 4}, ["smm", "unknown key", "allowed: name, clock, sm"]),
+        ({"smm.count": 4}, ["smm", "unknown key; did you mean 'sm'", "allowed: sm, ", " more"]),
         ({"tlb.L3.entries": 4}, ["tlb.L3.scope: is missing", "tlb.L3.ways: is missing"]),
         ({"sm": 3}, ["sm = 3", "must be a table"]),
         ({"tlb": "none"}, ["tlb", "must be a table"]),
@@ -328,8 +328,8 @@ def test_what_is_not_cut_has_no_key(model):
         ),
         # not a key
         ({"\x1b[31m": 1}, ["\N{SYMBOL FOR ESCAPE}[31m", "unknown key"]),
-        ({"": 1}, ["--set", "tlb.L2.entries=1024"]),
-        ({"tlb..x": 1}, ["--set tlb..x", "not a key"]),
+        ({"": 1}, ["overrides: '': not a key", "tlb.L2.entries"]),
+        ({"tlb..x": 1}, ["overrides: 'tlb..x': not a key"]),
     ],
     ids=str,
 )
@@ -391,11 +391,15 @@ def test_all_mistakes_are_told_at_once(model):
 
 
 def test_models_and_variants_that_do_not_exist(model):
-    with pytest.raises(UserError, match=r"no model named 'tinny'; did you mean 'tiny'.*kepler-uvm"):
+    with pytest.raises(
+        UserError, match=r"no model named 'tinny'; did you mean 'tiny'.*: tiny, .* more"
+    ):
         load_model("tinny")
     with pytest.raises(UserError, match=r"no model file 'nowhere/x\.toml'"):
         load_model("nowhere/x.toml")
-    with pytest.raises(UserError, match=r"no variant 'smal'; did you mean 'small'.*fixed-walk"):
+    with pytest.raises(
+        UserError, match=r"no variant 'smal'; did you mean 'small'.*: small, .*any model: .* more "
+    ):
         load_model(model, ["smal"])
     with pytest.raises(UserError, match="loop-a → loop-b → loop-a"):
         load_model(model, ["loop-a"])

@@ -511,7 +511,8 @@ def test_names_that_do_not_exist(recipe):
     told = refusal("kepler-uvm", "mask-tokins")
     assert "did you mean 'mask-tokens'" in told
     assert "allowed: l1-tlb-256" in told
-    assert "for any model: access-counters, " in told
+    assert "for any model: mask-tokens, " in told
+    assert "more (gpusim list recipes), or the path of a recipe" in told
     assert refusal("tiny", "./nowhere.toml") == "there is no recipe file './nowhere.toml'"
 
 

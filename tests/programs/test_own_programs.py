@@ -103,5 +103,5 @@ def test_errors(what: object, message: str) -> None:
 def test_an_unknown_parameter_is_named() -> None:
     with pytest.raises(UserError, match=r"unknown parameter; allowed: n, sample"):
         gpusim.load_workload("touching_all", overrides={"m": 3})
-    with pytest.raises(UserError, match=r"overrides n = 'x'"):
+    with pytest.raises(UserError, match=r"overrides: n = 'x'"):
         gpusim.load_workload("touching_all", overrides={"n": "x"})

@@ -153,10 +153,10 @@ def test_a_graph_is_an_argument_of_that_name() -> None:
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"n": 32}, "overrides n = 32: 'n' must be >= 64: 32"),
-        ({"n": 96}, "overrides n = 96: 'n' must be a multiple of 64: 96"),
-        ({"m": 64}, "overrides m: unknown parameter; allowed: n, rounds, sample"),
-        ({"n": "many"}, "overrides n = 'many': must be a whole number"),
+        ({"n": 32}, "overrides: n = 32: 'n' must be >= 64: 32"),
+        ({"n": 96}, "overrides: n = 96: 'n' must be a multiple of 64: 96"),
+        ({"m": 64}, "overrides: m: unknown parameter; allowed: n, rounds, sample"),
+        ({"n": "many"}, "overrides: n = 'many': must be a whole number"),
     ],
 )
 def test_a_parameter_that_does_not_fit(parameters: dict[str, Any], message: str) -> None:

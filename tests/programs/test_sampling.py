@@ -46,5 +46,5 @@ def test_a_sampled_program_runs_those_blocks_on_the_same_arrays() -> None:
 
 @pytest.mark.parametrize("sample", [0, -1, 1.5, "many"])
 def test_wrong_samples_are_refused(sample: object) -> None:
-    with pytest.raises(UserError, match=r"overrides sample = .*: must be a whole number >= 1"):
+    with pytest.raises(UserError, match=r"overrides: sample = .*: must be a whole number >= 1"):
         load_workload("atax", "smoke", overrides={"sample": sample})

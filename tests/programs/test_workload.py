@@ -224,12 +224,12 @@ def test_shares_add_up_to_one_at_most(tmp_path: Path) -> None:
     [
         (
             {"iteration": 5},
-            "--set workload.iteration: unknown parameter; did you mean 'iterations'",
+            "overrides: iteration: unknown parameter; did you mean 'iterations'",
         ),
-        ({"n": "many"}, "--set workload.n = 'many': must be a whole number"),
-        ({"iterations": 0}, "--set workload.iterations = 0"),
-        ({"n.x": 1}, "--set workload.n.x: 'n' is not made by a generator"),
-        ({"graph": "x"}, "--set workload.graph: unknown parameter"),
+        ({"n": "many"}, "overrides: n = 'many': must be a whole number"),
+        ({"iterations": 0}, "overrides: iterations = 0"),
+        ({"n.x": 1}, "overrides: n.x: 'n' is not made by a generator"),
+        ({"graph": "x"}, "overrides: graph: unknown parameter"),
     ],
 )
 def test_wrong_overrides_are_refused(overrides: dict[str, object], message: str) -> None:
@@ -240,9 +240,9 @@ def test_wrong_overrides_are_refused(overrides: dict[str, object], message: str)
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        ({"graph": 5}, "--set workload.graph = 5: must be the path"),
-        ({"graph.vertices": 20}, "--set workload.graph: max_degree and largest_clique must be"),
-        ({"graph.vertexes": 20}, "--set workload.graph.vertexes = 20: unknown key"),
+        ({"graph": 5}, "overrides: graph = 5: must be the path"),
+        ({"graph.vertices": 20}, "overrides: graph: max_degree and largest_clique must be"),
+        ({"graph.vertexes": 20}, "overrides: graph.vertexes = 20: unknown key"),
         ({"graph": "/none.graph"}, "cannot read graph file /none.graph"),
     ],
 )

@@ -28,7 +28,7 @@ def cycles(path, **options):
 )
 def test_impossible_registers_are_refused_and_replaced(tmp_path, name):
     path = kernel(tmp_path / name)
-    with pytest.raises(UserError, match=r"21955 registers.*overrides nregs=N"):
+    with pytest.raises(UserError, match=r"21955 registers.*overrides\['nregs'\]=N"):
         cycles(path)
     assert cycles(path, nregs=32) == cycles(path, ignore_resource_limits=True) > 0
 
@@ -36,14 +36,14 @@ def test_impossible_registers_are_refused_and_replaced(tmp_path, name):
 @pytest.mark.parametrize("value", ["-1", "many", "4294967296000"])
 def test_what_is_no_number_of_registers(tmp_path, value):
     path = kernel(tmp_path / "k.traceg", nregs=value)
-    with pytest.raises(UserError, match=r"k\.traceg:6: nregs = .*overrides nregs=NUMBER"):
+    with pytest.raises(UserError, match=r"k\.traceg:6: nregs = .*overrides\['nregs'\]=NUMBER"):
         open_trace(path)
     assert cycles(path, nregs="0x20") > 0
 
 
 def test_shared_memory(tmp_path):
     path = kernel(tmp_path / "k.traceg", nregs="8", shmem="1000000")
-    with pytest.raises(UserError, match=r"1000000 B of shared memory.*overrides shmem=BYTES"):
+    with pytest.raises(UserError, match=r"1000000 B of shared memory.*overrides\['shmem'\]=BYTES"):
         cycles(path)
     assert cycles(path, shmem=512) > 0
 
@@ -52,7 +52,7 @@ def test_as_an_application_of_a_workload(tmp_path):
     kernel(tmp_path / "k.traceg")
     path = tmp_path / "w.toml"
     path.write_text('[[applications]]\ntrace = "k.traceg"\n')
-    with pytest.raises(UserError, match=r"overrides nregs=N"):
+    with pytest.raises(UserError, match=r"overrides\['nregs'\]=N"):
         cycles(path)
     assert cycles(path, nregs=32) == cycles(path, **{"k.nregs": 32}) > 0
 
@@ -61,7 +61,7 @@ def test_as_an_application_of_a_workload(tmp_path):
     ("values", "message"),
     [
         ({"n": 1}, "a trace has no parameter but pace, nregs"),
-        ({"nregs": "x"}, r"overrides nregs=x: allowed: a whole number from 0"),
+        ({"nregs": "x"}, r"overrides: nregs=x: allowed: a whole number from 0"),
         ({"ignore_resource_limits": "perhaps"}, "allowed: true or false"),
         ({"arrays": "12"}, "allowed: BASE:BYTES"),
         ({"arrays": "0x10:0"}, "allowed: BASE:BYTES"),

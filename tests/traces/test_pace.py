@@ -84,9 +84,9 @@ def test_pace_on_narrow_warps(tmp_path: Path) -> None:
 
 def test_what_is_refused(tmp_path: Path) -> None:
     table = save(tmp_path / "timed.npz", TIMED)
-    with pytest.raises(UserError, match=r"workload\.pace=slow: allowed: free, recorded"):
+    with pytest.raises(UserError, match=r"overrides: pace=slow: allowed: free, recorded"):
         load_workload(str(table), overrides={"pace": "slow"})
-    with pytest.raises(UserError, match=r"workload\.n: a trace has no parameter but pace, nregs"):
+    with pytest.raises(UserError, match=r"overrides: n: a trace has no parameter but pace, nregs"):
         load_workload(str(table), overrides={"n": 4})
     untimed = {name: values for name, values in TIMED.items() if name != "issue_time"}
     with pytest.raises(UserError, match=r"there is no column 'issue_time'"):

@@ -194,7 +194,9 @@ def test_a_block_that_fits_on_no_sm():
 def test_a_launch_with_too_many_accesses(monkeypatch):
     monkeypatch.setattr(run, "MAX_ACCESSES", 3)
     only(workload_of(ListedLaunch([[[pages(1, 2, 3)]]])))
-    with pytest.raises(UserError, match=r"'listed' makes more than 3 accesses.*workload.sample"):
+    with pytest.raises(
+        UserError, match=r"'listed' makes more than 3 accesses.*overrides\['sample'\]=N"
+    ):
         only(workload_of(ListedLaunch([[[pages(1, 2, 3)]], [[pages(1)]]])))
 
 

@@ -32,7 +32,7 @@ SMs: 16 SMs at 1400 MHz, 2 schedulers of warps (gto), 64 warps at most, 16 block
   scheduler round-robin
 L1 TLB: one for each SM, 64 entries, 4 ways, 1 lookup a cycle, latency 1 cycle,
   2048 MSHRs
-L2 TLB: one for all SMs, 512 entries, 16 ways, 2 lookups a cycle, latency 10 cycles,
+L2 TLB: one for all SMs, 512 entries, 16 ways, 12 lookups a cycle, latency 10 cycles,
   4096 MSHRs
 page walks: 8 walkers, 4096 walks may queue, 500 cycles a walk
 L1 cache: one for each SM, 16 KiB, 4 ways, lines of 128 B, latency 14 cycles, 96 MSHRs, looked up
