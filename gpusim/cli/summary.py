@@ -77,7 +77,7 @@ def print_summary(
             console, lambda some: _stalls_by_app(cycles, some, most), tuple(cycles)
         ):
             console.print(table)
-    for table in node_tables(result):
+    for table in node_tables(result) if everything else ():
         console.print(table)
     for state, parts in wait_roots(result):
         console.print(Text(f"of {state}: {parts}"))

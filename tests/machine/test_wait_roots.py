@@ -7,8 +7,12 @@ import pytest
 import gpusim
 from gpusim.core.blame import Blame
 from gpusim.core.cut import Pieces, Trailed
-from gpusim.core.roots import Root, Roots
+from gpusim.core.roots import Roots
 from gpusim.core.states import State
+from gpusim.core.unboxed import IntList
+from gpusim.hardware.sm.l2_waits import L2Waits
+from gpusim.hardware.sm.ledger import BookedPieces
+from gpusim.hardware.sm.root_waits import RootWaits
 from gpusim.results import Result
 from gpusim.results.wait_roots import wait_roots
 
@@ -22,21 +26,14 @@ class Line(Trailed):
         pieces.blame(State.INTERCONNECT, Blame.MSHRS, 4)
 
 
-class Found(Pieces):
-    def __init__(self) -> None:
-        self.found: dict[tuple[int, int], int] = {}
-
-    def root(self, state: int, root: int, cycles: int) -> None:
-        self.found[state, root] = cycles
-
-
 def test_what_a_holder_waited_for_is_the_root() -> None:
-    roots, found = Roots(), Found()
+    roots, waits = Roots(), RootWaits()
+    pieces = BookedPieces(IntList(), L2Waits(), waits)
     roots.note(Line(), 0, 30)
-    roots.book(State.MSHR, 5, 25, found)
-    assert found.found == {(State.MSHR, Root.CROSSBAR): 1, (State.MSHR, Root.DRAM): 19}
-    roots.book(State.MSHR, 30, 40, found)  # nothing is known of later cycles
-    assert len(found.found) == 2
+    roots.book(State.MSHR, 5, 25, pieces)
+    assert (waits.mshr_crossbar, waits.mshr_dram, waits.mshr) == (1, 19, 20)
+    roots.book(State.MSHR, 30, 40, pieces)  # nothing is known of later cycles
+    assert waits.mshr == 20
 
 
 def run(**settings: object) -> Result:
