@@ -16,9 +16,9 @@ pytestmark = [
 ]
 
 MOST = {
-    "hit-heavy": (100, 9.5, 3.9),
-    "tlb-miss-heavy": (30, 24.9, 4.3),
-    "dram-heavy": (15, 45.4, 19.4),
+    "hit-heavy": (100, 8.5, 1.8),
+    "tlb-miss-heavy": (30, 21.2, 4.3),
+    "dram-heavy": (15, 42.5, 15.5),
 }
 """By case: iterations, and the most allocations and boxed integers of a transaction."""
 
