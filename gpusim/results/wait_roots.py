@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpusim.core.states import TLB_PREFIX
 from gpusim.results.bank_waits import bank_waits
@@ -77,10 +77,14 @@ def _parts(
     )
 
 
-def _sums(instances: Mapping[int, Mapping[str, Mapping[str, int]]]) -> Counter[str]:
-    """Counters of a component, summed over instances and applications."""
+def _sums(instances: Mapping[int | str, Any]) -> Counter[str]:
+    """Counters of a component, summed over instances and applications.
+
+    Components below it, such as the walkers of a prefetcher, stand beside its instances by name.
+    """
     counted: Counter[str] = Counter()
-    for by_app in instances.values():
-        for counters in by_app.values():
-            counted.update(counters)
+    for instance, by_app in instances.items():
+        if isinstance(instance, int):
+            for counters in by_app.values():
+                counted.update(counters)
     return counted
