@@ -43,48 +43,26 @@ def record_kernel(
     return captured
 
 
-def record_triton(file: str, output: Path, capability: int, execute: bool) -> Capture:
-    """Call a function that launches kernels in Triton, and store what they access.
-
-    Args:
-        file: of Python, perhaps with the function's name behind a colon.
-        output: HDF5 file of the trace.
-        capability: compute capability that kernels are compiled for.
-        execute: whether results are computed.
-
-    Raises:
-        UserError: Triton is not installed, the file cannot be run, or the launches are wrong.
-    """
-    from gpusim.ptx.triton_kernel import capture_triton
-
-    return _record_python(capture_triton, file, output, capability, execute)
-
-
-def record_numba(file: str, output: Path, capability: int, execute: bool) -> Capture:
-    """Call a function that launches kernels in Numba, and store what they access.
-
-    Args:
-        file: of Python, perhaps with the function's name behind a colon.
-        output: HDF5 file of the trace.
-        capability: compute capability that kernels are compiled for.
-        execute: whether results are computed.
-
-    Raises:
-        UserError: Numba is not installed, the file cannot be run, or the launches are wrong.
-    """
-    from gpusim.ptx.numba_kernel import capture_numba
-
-    return _record_python(capture_numba, file, output, capability, execute)
-
-
-def _record_python(
+def record_python(
     capture: Callable[[str, int, bool], AbstractContextManager[Capture]],
     file: str,
     output: Path,
     capability: int,
     execute: bool,
 ) -> Capture:
-    """Call a function of a file of Python in a capture, and store what was launched."""
+    """Call a function that launches kernels, in a capture, and store what they access.
+
+    Args:
+        capture: `gpusim.ptx.triton_kernel.capture_triton`, or Numba's.
+        file: of Python, perhaps with the function's name behind a colon.
+        output: HDF5 file of the trace.
+        capability: compute capability that kernels are compiled for.
+        execute: whether results are computed.
+
+    Raises:
+        UserError: what the capture needs is not installed, the file cannot be run, or the launches
+            are wrong.
+    """
     name, _, called = file.partition(".py:")
     path = Path(f"{name}.py" if called else file)
     with capture(path.stem, capability, execute) as captured:

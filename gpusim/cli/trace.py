@@ -83,6 +83,9 @@ Registers = Annotated[
     typer.Option(min=1, max=255, help="32-bit registers of a thread; default: estimated."),
 ]
 
+Capability = Annotated[int, typer.Option(help="Compute capability that kernels are compiled for.")]
+Execute = Annotated[bool, typer.Option(help="Compute results, not only what addresses depend on.")]
+
 
 @app.command()
 def cuda(
@@ -116,17 +119,14 @@ def triton(
         typer.Argument(help="Python file that launches kernels in Triton, FILE.py:FUNCTION; runs."),
     ],
     output: Output,
-    capability: Annotated[
-        int, typer.Option(help="Compute capability that kernels are compiled for.")
-    ] = 80,
-    execute: Annotated[
-        bool, typer.Option(help="Compute results, not only what addresses depend on.")
-    ] = True,
+    capability: Capability = 80,
+    execute: Execute = True,
 ) -> None:
     """Run a function that launches kernels in Triton (no GPU), and keep what their warps do."""
-    from gpusim.cli.kernel_trace import record_triton
+    from gpusim.cli.kernel_trace import record_python
+    from gpusim.ptx.triton_kernel import capture_triton
 
-    record_triton(file, output, capability, execute)
+    record_python(capture_triton, file, output, capability, execute)
     print(shown(f"wrote {output}"))
 
 
@@ -137,17 +137,14 @@ def numba(
         typer.Argument(help="Python file that launches kernels in Numba, FILE.py:FUNCTION; runs."),
     ],
     output: Output,
-    capability: Annotated[
-        int, typer.Option(help="Compute capability that kernels are compiled for.")
-    ] = 80,
-    execute: Annotated[
-        bool, typer.Option(help="Compute results, not only what addresses depend on.")
-    ] = True,
+    capability: Capability = 80,
+    execute: Execute = True,
 ) -> None:
     """Run a function that launches kernels in Numba (no GPU), and keep what their warps do."""
-    from gpusim.cli.kernel_trace import record_numba
+    from gpusim.cli.kernel_trace import record_python
+    from gpusim.ptx.numba_kernel import capture_numba
 
-    captured = record_numba(file, output, capability, execute)
+    captured = record_python(capture_numba, file, output, capability, execute)
     print(shown(f"wrote {output}"))
     _warn(captured.application().warnings())
 

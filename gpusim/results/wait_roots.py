@@ -1,17 +1,27 @@
-"""Chains of waits: what warps waited for in the end, where they waited for what others held."""
+"""Causes of waits: what warps waited for in the end, where they waited for what others held."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpusim.core.states import TLB_PREFIX
-from gpusim.results.bank_waits import bank_waits
 from gpusim.results.quantity import percent
 
 if TYPE_CHECKING:
     from gpusim.results.result import Result
+
+_BANKS = {"interconnect": "behind", "l2": "at"}
+"""States for which stalled L2 banks may be to blame, and how the names of their counters begin."""
+
+_CAUSES = {
+    "merge_lists": "full merge lists",
+    "mshrs": "MSHRs that were all taken",
+    "dram": "a way to DRAM that was full",
+    "replies": "a way back that was full",
+}
+"""Why a bank was stalled, in words, by the names of counters."""
 
 _HOLDERS = {
     "mshr": ("mshr", "lines that hold the MSHRs wait"),
@@ -42,37 +52,56 @@ def wait_roots(result: Result) -> Iterator[tuple[str, str]]:
     Of the crossbar and the L2 cache it is what stalled L2 banks are to blame for; of MSHRs, store
     credits and the first TLB, what held them; of walkers and walks, the page table's reads.
     """
-    yield from bank_waits(result)
     cycles: Counter[str] = Counter()
     for states in result.state_cycles.values():
         cycles.update(states)
-    whole = max(sum(cycles.values()), 1)
     tree = result.counter_tree()
-    held = _sums(tree.get("sm", {}))
-    first = next((state for state in result.states if state.startswith(TLB_PREFIX)), "")
+    waits = _sums(tree.get("sm", {}))
+    yield from _bank_waits(waits, cycles)
+    yield from _held_waits(waits, cycles, result.states)
+    yield from _walk_waits(_sums(tree.get("walk", {})), cycles)
+
+
+def _bank_waits(waits: Mapping[str, int], cycles: Counter[str]) -> Iterator[tuple[str, str]]:
+    """Parts of waits for the crossbar and the L2 cache."""
+    for state, where in _BANKS.items():
+        words = {name: f"{where} {why} of L2 banks" for name, why in _CAUSES.items()}
+        if parts := _parts(waits, f"{where}_", cycles[state], words):
+            yield state, parts
+
+
+def _held_waits(
+    waits: Mapping[str, int], cycles: Counter[str], states: Sequence[str]
+) -> Iterator[tuple[str, str]]:
+    """Parts of waits for what others held."""
+    first = next((state for state in states if state.startswith(TLB_PREFIX)), "")
     for state in ("mshr", "credit", first):
-        if cycles[state] < _LEAST_STATE * whole:
+        if _is_small(cycles[state], cycles):
             continue
         prefix, holders = _HOLDERS[TLB_PREFIX if state == first else state]
-        parts = _parts(held, f"{prefix}_", cycles[state])
-        if parts:
+        if parts := _parts(waits, f"{prefix}_", cycles[state], _ROOTS):
             yield state, f"{holders} {parts}"
-    walking = cycles["walker"] + cycles["walk"]
-    reads = _sums(tree.get("walk", {}))
+
+
+def _walk_waits(reads: Mapping[str, int], cycles: Counter[str]) -> Iterator[tuple[str, str]]:
+    """Parts of the page table's reads."""
     total = sum(count for name, count in reads.items() if name.startswith("reads_"))
     parts = _parts(reads, "reads_", total, {**_ROOTS, "other": "on the way there"})
-    if walking >= _LEAST_STATE * whole and parts:
+    if parts and not _is_small(cycles["walker"] + cycles["walk"], cycles):
         yield ("walker and walk" if cycles["walker"] else "walk"), f"page-table reads wait {parts}"
 
 
-def _parts(
-    counts: Mapping[str, int], prefix: str, whole: int, roots: Mapping[str, str] = _ROOTS
-) -> str:
+def _is_small(some: int, cycles: Counter[str]) -> bool:
+    """Whether some warp-cycles are too small a share of all of them to be told of."""
+    return some < _LEAST_STATE * max(sum(cycles.values()), 1)
+
+
+def _parts(counts: Mapping[str, int], prefix: str, whole: int, words: Mapping[str, str]) -> str:
     """Shares of a whole, the largest first: ``"71 % for DRAM, 12 % at L2 banks"``."""
-    shares = {words: counts.get(prefix + root, 0) / whole for root, words in roots.items() if whole}
+    shares = {text: counts.get(prefix + name, 0) / whole for name, text in words.items() if whole}
     return ", ".join(
-        f"{percent(share)} {words}"
-        for words, share in sorted(shares.items(), key=lambda one: -one[1])
+        f"{percent(share)} {text}"
+        for text, share in sorted(shares.items(), key=lambda one: -one[1])
         if share >= _LEAST
     )
 

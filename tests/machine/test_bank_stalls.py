@@ -19,8 +19,8 @@ from gpusim.hardware.sm.l2_waits import L2Waits
 from gpusim.hardware.sm.ledger import BookedPieces
 from gpusim.hardware.sm.root_waits import RootWaits
 from gpusim.machine import Machine, Tenant
-from gpusim.results.bank_waits import bank_waits
 from gpusim.results.comparison import compare
+from gpusim.results.wait_roots import wait_roots
 from gpusim.runs.run import run_machine
 from tests.machine.bench import SMALL, Script, ScriptedApplication, ScriptedLaunch, change
 from tests.opened import opened_machine
@@ -168,7 +168,7 @@ def test_results_tell_what_waits_for_whom() -> None:
         gpusim.simulate(gpusim.load_model("h100", [], narrow), workload) as result,
         gpusim.simulate(gpusim.load_model("h100"), workload) as wide,
     ):
-        parts = dict(bank_waits(result))
+        parts = dict(wait_roots(result))
         assert "behind full merge lists of L2 banks" in parts["interconnect"]
         assert "at full merge lists of L2 banks" in parts["l2"]
         assert result.summary["l2_merge_list_waits"] > wide.summary["l2_merge_list_waits"]
