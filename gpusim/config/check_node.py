@@ -17,6 +17,7 @@ def check_node(config: GpuConfig) -> Iterator[Problem]:
     if node is None:
         return
     yield from _amounts(node)
+    yield from _parts(node)
     yield from _refusals(config)
 
 
@@ -29,6 +30,14 @@ def _amounts(node: NodeConfig) -> Iterator[Problem]:
         yield Problem(("node", "link", "overhead"), "must be 0 or more")
     if node.link.queue < 1:
         yield Problem(("node", "link", "queue"), "must be 1 or more")
+
+
+def _parts(node: NodeConfig) -> Iterator[Problem]:
+    """Tables that a node may have."""
+    if node.copy_engines is not None:
+        for name in ("count", "bandwidth", "lines"):
+            if getattr(node.copy_engines, name) < 1:
+                yield Problem(("node", "copy_engines", name), "must be 1 or more")
     if node.host_mmu is not None:
         for name in ("entries", "walkers", "queue"):
             if getattr(node.host_mmu, name) < 1:

@@ -67,6 +67,21 @@ class MigrationConfig:
 
 
 @frozen
+class CopyEngineConfig:
+    """The copy engines of each GPU of a node.
+
+    Attributes:
+        count: copies that they execute at a time.
+        bandwidth: of one engine: bytes that it reads, all of which it writes.
+        lines: of L1 lines, how many an engine may be reading or writing at a time.
+    """
+
+    count: int
+    bandwidth: Bandwidth
+    lines: int = 1024
+
+
+@frozen
 class NodeConfig:
     """Several GPUs, or the modules of one, each as the rest of the model says, joined by links.
 
@@ -81,6 +96,7 @@ class NodeConfig:
         remote: policy: which pages move to a GPU that uses them from afar.
         host_mmu: what a GPU asks for pages that its own table lacks; None: it has them at once.
         migration: what a move takes; None: all its steps.
+        copy_engines: which execute copies of programs; None: SMs do, as a kernel.
     """
 
     gpus: int
@@ -91,3 +107,4 @@ class NodeConfig:
     remote: PolicyConfig = policy_of(Slot.REMOTE_PAGES, "direct")
     host_mmu: HostMmuConfig | None = None
     migration: MigrationConfig | None = None
+    copy_engines: CopyEngineConfig | None = None

@@ -3,6 +3,9 @@
 They are CUDA's (CUDA C++ Programming Guide, "Asynchronous Concurrent Execution"): launches of one
 stream run one after the other, those of different streams may overlap, and those of the legacy
 default stream, number 0, wait for all that were launched before and are waited for by all others.
+
+On a node a launch may be of one GPU.  Each GPU has streams of its own, stream 0 included, as CUDA's
+devices have; a launch that names no GPU runs on all, and is of its stream on each of them.
 """
 
 from __future__ import annotations
@@ -23,12 +26,27 @@ class StreamUse:
         stream: launches of the same stream that were launched before have ended.
         after: uses of launches of other streams that have ended, as CUDA's events have it.
         host_waits: the program goes on when this launch and all before it have ended.  After a
-            launch of the default stream it always does.
+            launch of the default stream of all GPUs it always does.
+        gpu: the GPU that runs it, numbered among those of its application; None: all do.
     """
 
     stream: int = DEFAULT_STREAM
     after: tuple[StreamUse, ...] = ()
     host_waits: bool = False
+    gpu: int | None = None
+
+    def waits_for(self, other: StreamUse) -> bool:
+        """Whether a launch of this use waits for one of the other that was launched before it."""
+        if other in self.after:
+            return True
+        if self.gpu is not None and other.gpu is not None and self.gpu != other.gpu:
+            return False
+        stream = self.stream
+        return stream == DEFAULT_STREAM or other.stream in (DEFAULT_STREAM, stream)
+
+    def is_whole(self) -> bool:
+        """Whether all launches wait for it, and it for all: of the default stream of all GPUs."""
+        return self.stream == DEFAULT_STREAM and self.gpu is None
 
 
 IN_TURN: Final = StreamUse()

@@ -259,11 +259,14 @@ class Buffer:
         name: for reports.
         base: virtual byte address.
         bytes: its size.
+        gpu: the GPU of a node in whose memory it lies, numbered among those of its application;
+            None: where the machine places its pages.
     """
 
     name: str
     base: int
     bytes: int
+    gpu: int | None = None
 
 
 class Launch(Protocol):

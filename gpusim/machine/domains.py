@@ -102,6 +102,7 @@ class Domain:
         sms, banks, channels: what is in it, numbered over the whole machine.
         partitions: of the whole machine.
         base: first address of its memory.
+        copy_ports: ports of its crossbar that belong to copy engines, each way.
         link_ports: ports of its crossbar that lead to links of a node, each way.
     """
 
@@ -113,6 +114,7 @@ class Domain:
     channels: range
     partitions: Partitions
     base: int = 0
+    copy_ports: int = 0
     link_ports: int = 0
 
     def group(self, sm: int, each: int) -> int:
@@ -162,6 +164,11 @@ class Domain:
         ]
 
 
+def gpus_of(domains: Sequence[Domain], sms: Sequence[int]) -> list[int]:
+    """The GPUs of a node of which an application has some SMs; programs count them from 0 on."""
+    return [domain.index for domain in domains if any(sm in domain.sms for sm in sms)]
+
+
 def divide(config: GpuConfig, tenants: Sequence[Tenant]) -> list[Domain]:
     """One domain for all applications, or one for each MIG instance or GPU of a node.
 
@@ -187,7 +194,14 @@ def _gpus(config: GpuConfig, node: NodeConfig, apps: int, partitions: Partitions
     ports = link_ports(config, node)
     for gpu in range(node.gpus):
         domain = _domain(gpu, config, range(apps), domains[-1] if domains else None, partitions)
-        domains.append(evolve(domain, base=gpu * config.memory.size, link_ports=ports))
+        domains.append(
+            evolve(
+                domain,
+                base=gpu * config.memory.size,
+                copy_ports=copy_ports(config, node),
+                link_ports=ports,
+            )
+        )
     return domains
 
 
@@ -199,6 +213,18 @@ def link_ports(config: GpuConfig, node: NodeConfig) -> int:
     most = max(sum(end[0] == gpu for end in topology.ends) for gpu in range(node.gpus))
     a_second = config.crossbar.bytes_per_cycle * config.clock
     return max(1, -(-most * node.link.bandwidth // a_second))
+
+
+def copy_ports(config: GpuConfig, node: NodeConfig) -> int:
+    """Ports of a GPU's crossbar that carry what its copy engines move, each way [our choice].
+
+    A line that is written takes its flits, and one that is read one more.
+    """
+    engines = node.copy_engines
+    if engines is None or config.crossbar.ideal:
+        return int(engines is not None)
+    flit, line = config.crossbar.bytes_per_cycle, config.l1.line
+    return -(-engines.count * engines.bandwidth * (line + flit) // (line * flit * config.clock))
 
 
 def _domain(

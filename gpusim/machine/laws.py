@@ -114,14 +114,17 @@ def _data(machine: Machine) -> Iterator[Law]:
     remapped = ("l1", *_side_caches(machine)) if fbt is not None and fbt.remapping else ()
     again = "".join(f" + {name}.sent_again" for name in remapped)
     beside = "".join(f" + {name}.misses - {name}.merged" for name in _side_caches(machine))
+    engines = machine.node is not None and machine.node.copy_engines
+    copied = " + node/copy.reads + node/copy.writes" if engines else ""
     guessed = " + speculation.guesses - speculation.used" if machine.speculations else ""
     yield Law(
         "l2.lookups - l2.translation_lookups",
-        f"l1.misses - l1.merged + l1.coherent_loads + l1.stores{again}{beside}{guessed}",
+        f"l1.misses - l1.merged + l1.coherent_loads + l1.stores{again}{beside}{guessed}{copied}",
         "data lookups of the L2 cache",
         "L1 misses that were not merged + coherent loads + stores and atomics + loads sent again"
         + (", and misses of side caches" if beside else "")
-        + (", and speculative fetches that no load took" if guessed else ""),
+        + (", and speculative fetches that no load took" if guessed else "")
+        + (", and pieces of copies, read and written" if copied else ""),
     )
     if machine.fbts:
         claimed = machine.config.l2.sectored

@@ -34,7 +34,7 @@ from gpusim.hardware.sm.walk_warp import WalkWarp
 from gpusim.hardware.tlb import TlbLevel
 from gpusim.hardware.walk import WarpWalkers
 from gpusim.machine.auxiliary_caches import build_sides
-from gpusim.machine.domains import divide
+from gpusim.machine.domains import divide, gpus_of
 from gpusim.machine.memory_system import MemorySystem, nothing_beyond
 from gpusim.machine.node import Node
 from gpusim.machine.page_tables import build_page_tables
@@ -144,9 +144,8 @@ class Machine:
                 seed,
             )
         for asid, tenant in enumerate(self.tenants):
-            if self._tables.placement is not None:
-                self._tables.placement.begin(asid, tenant.application.buffers)
-            self.page_table.begin(asid, tenant.application.buffers)
+            gpus = gpus_of(self._domains, tenant.sms)
+            self._tables.begin(asid, tenant.name, tenant.application.buffers, gpus)
 
     def _build_memory(self) -> None:
         several = len(self._domains) > 1
@@ -326,7 +325,10 @@ class Machine:
         )
         self.sharing.attach(board.at(range(self.config.sms)))
         rooms = [Occupancy(self.config.sm) for _ in self.sms]
-        around = SchedulerSite(self.env, self.config, self._kind_of_scheduler, self._domains, board)
+        engines = [] if self.node is None else [one.orders for one in self.node.copy_engines]
+        around = SchedulerSite(
+            self.env, self.config, self._kind_of_scheduler, self._domains, board, engines
+        )
         for app, tenant in enumerate(self.tenants):
             site = ApplicationSite(
                 app, app, tenant.application, self._number_warps, self._run_ended

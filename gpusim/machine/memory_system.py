@@ -65,7 +65,7 @@ class MemorySystem:
 
     Attributes:
         requests, replies: the networks; the first entrances and links are those of its own SMs,
-            then those of its side caches, then those of links to other GPUs.
+            then those of its side caches, of copy engines, and of links to other GPUs.
         fbt: forward–backward table, if the L2 cache is virtual.
         banks, channels, walkers: the rest.
         bypass: what may let page-table reads past the L2 cache, if they go there.
@@ -99,18 +99,18 @@ class MemorySystem:
         banks, first_sm = config.l2.banks, domain.sms.start
         sms = [*domain.sms, *(side.sms.start for side in domain.sides)]
         entry = 0 if config.l2.entry is None else config.l2.entry.cycles(config.clock)
-        ports = domain.link_ports
-        there = with_ports(domain.partitions.ways_there(sms, domain.banks), ports, -entry)
+        ports, sources = domain.link_ports, domain.copy_ports + domain.link_ports
+        there = with_ports(domain.partitions.ways_there(sms, domain.banks), sources, ports, -entry)
         self.requests = Network(
             self._network_site("requests"),
-            Ways(len(sms) + ports, banks + ports, more=entry, longer=there),
+            Ways(len(sms) + sources, banks + ports, more=entry, longer=there),
             self._to_banks_or_links(first_sm + len(sms)),
         )
-        back = with_ports(domain.partitions.ways_back(sms, domain.banks), ports, 0)
+        back = with_ports(domain.partitions.ways_back(sms, domain.banks), ports, sources, 0)
         ahead = config.l2.latency.cycles(config.clock)
         self.replies = Network(
             self._network_site("replies"),
-            Ways(banks + ports, len(sms) + ports, longer=back, ahead=ahead),
+            Ways(banks + ports, len(sms) + sources, longer=back, ahead=ahead),
             ToSms(first_sm, bool(domain.sides)),
         )
         self.banks = self._build_banks(levels, channel)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 
-from gpusim.config.node import NodeConfig
+from gpusim.config.node import CopyEngineConfig, NodeConfig
 from gpusim.config.schema import GpuConfig
 from gpusim.core.component import Component
 from gpusim.core.engine import Environment, Sink
@@ -14,6 +14,9 @@ from gpusim.core.signals import SignalBoard
 from gpusim.core.stage import Stage
 from gpusim.hardware.node import (
     SWITCH,
+    CopyEngines,
+    CopyEngineSite,
+    CopyPorts,
     CrossbarPorts,
     Gateway,
     GatewaySite,
@@ -24,7 +27,7 @@ from gpusim.hardware.node import (
     make_topology,
 )
 from gpusim.hardware.sm.sm import Sm
-from gpusim.hardware.walk import FarTable, NodeTable
+from gpusim.hardware.walk import FarTable, NodeTable, PageTable
 from gpusim.machine.far_memory import FarMemory
 from gpusim.machine.memory_system import MemorySystem
 from gpusim.machine.page_tables import PageTables
@@ -44,6 +47,7 @@ class Node:
     Attributes:
         gateways: by GPU.
         links, pairs: of all GPUs.
+        copy_engines: by GPU; empty: there are none.
         far: what GPUs need that ask a host for pages; None: they do not.
     """
 
@@ -81,6 +85,11 @@ class Node:
             systems[source].remote_walks = gateway.walks
         if self._switch is not None:
             self._switch.connect(self.links)
+        self.copy_engines = [
+            _copy_engines(env, config, node.copy_engines, system, tables.table, apps)
+            for system in systems
+            if node.copy_engines is not None
+        ]
         self.far: FarMemory | None = None
         if node.host_mmu is not None:
             assert isinstance(tables.table, NodeTable)
@@ -108,8 +117,8 @@ class Node:
     def attach(self, board: SignalBoard) -> None:
         """Hand all policies here the signals of the machine."""
         sms = [sm for system in self._systems for sm in system.domain.sms]
-        if self._tables.placement is not None:
-            self._tables.placement.attach(board.at(sms))
+        if self._tables.homes is not None:
+            self._tables.homes.policy.attach(board.at(sms))
         if self.far is not None:
             self.far.attach(board)
 
@@ -120,7 +129,8 @@ class Node:
 
     def policies(self) -> Iterator[tuple[str, object]]:
         """Policies that no component asks, each with its key in the model."""
-        yield "node.placement", self._tables.placement
+        if self._tables.homes is not None:
+            yield "node.placement", self._tables.homes.policy
 
     @property
     def components(self) -> Iterator[Component]:
@@ -130,6 +140,7 @@ class Node:
             yield self._switch
         yield from self.links
         yield from self.pairs
+        yield from self.copy_engines
         if self.far is not None:
             yield from self.far.components
 
@@ -156,6 +167,39 @@ def _gateway(
             replies.entrances[-ports:],
             domain.sms.start + sms,
             config.l2.line.bit_length() - 1,
+        ),
+    )
+
+
+def _copy_engines(
+    env: Environment,
+    config: GpuConfig,
+    engines: CopyEngineConfig,
+    system: MemorySystem,
+    table: PageTable,
+    apps: int,
+) -> CopyEngines:
+    """The copy engines of a GPU, whose ports are before those of links."""
+    assert isinstance(table, NodeTable)
+    requests, replies, domain = system.requests, system.replies, system.domain
+    count, end = domain.copy_ports, len(replies.links) - domain.link_ports
+    return CopyEngines(
+        CopyEngineSite(
+            env,
+            domain.index,
+            engines,
+            config.clock,
+            apps,
+            config.l1.line,
+            table.page_shift,
+            table.touch,
+            config.l2.atomic_interval is not None,
+            bool(config.l2.byte_masks),
+        ),
+        CopyPorts(
+            requests.entrances[end - count : end],
+            replies.links[end - count : end],
+            domain.sms.start + end - count,
         ),
     )
 

@@ -8,8 +8,10 @@ from attrs import frozen
 
 from gpusim.config.node import NodeConfig
 from gpusim.config.schema import GpuConfig
+from gpusim.core.errors import UserError
 from gpusim.core.registry import Slot, make_policy
-from gpusim.hardware.node import PagePlacement
+from gpusim.core.warp_program import Buffer
+from gpusim.hardware.node import ArrayHomes, PagePlacement
 from gpusim.hardware.walk import (
     FarTable,
     FrameAllocator,
@@ -37,18 +39,40 @@ class PageTables:
         table: of all address spaces; it knows every page.
         walked: by domain, what its walkers walk: that table, or what a GPU of a node knows of it.
         frames: the frame allocator of each memory.
-        placement: in the memory of which GPU of a node pages lie; None: there is one GPU.
+        homes: in the memory of which GPU of a node pages lie; None: there is one GPU.
     """
 
     table: PageTable
     walked: Sequence[PageTable]
     frames: Sequence[FrameAllocator]
-    placement: PagePlacement | None = None
+    homes: ArrayHomes | None = None
 
     @property
     def holders(self) -> list[GpuTable]:
         """Tables of GPUs, which have to forget pages that change."""
         return [table for table in self.walked if isinstance(table, GpuTable)]
+
+    def begin(self, asid: int, name: str, arrays: Sequence[Buffer], gpus: Sequence[int]) -> None:
+        """An application begins, with some arrays.
+
+        Args:
+            asid: its address space.
+            name: for messages.
+            arrays: its arrays, as far as it names any.
+            gpus: the GPUs that it has, which its arrays count from 0 on.
+
+        Raises:
+            UserError: an array lies with a GPU that the application does not have.
+        """
+        for one in arrays:
+            if one.gpu is not None and one.gpu >= len(gpus):
+                raise UserError(
+                    f"array {one.name!r} lies with GPU {one.gpu}, and {name!r} has {len(gpus)}, "
+                    "numbered from 0 on: set node.gpus, or run it with fewer"
+                )
+        if self.homes is not None:
+            self.homes.begin(asid, arrays, gpus)
+        self.table.begin(asid, arrays)
 
 
 def build_page_tables(
@@ -79,13 +103,12 @@ def _of_node(
         Slot.PAGE_PLACEMENT, node.placement, node.gpus, memory.page
     )
     shared = node.page_tables == "shared"
-    where = NodeMemories(memories, memory.size, placement.place, placement.by_touch, shared)
+    homes = ArrayHomes(placement)
+    where = NodeMemories(memories, memory.size, homes.place, placement.by_touch, shared)
     table = NodeTable(memory.page, memory.levels, memory.table_entries, where)
     kind = SharedTable if shared else GpuTable if node.host_mmu is None else FarTable
     walked = [kind(table, gpu) for gpu in range(node.gpus)]
-    return PageTables(
-        table, walked, _allocators([one for own in memories for one in own]), placement
-    )
+    return PageTables(table, walked, _allocators([one for own in memories for one in own]), homes)
 
 
 def _memories(config: GpuConfig, domain: Domain, seed: int) -> dict[int, Memory]:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from attrs import frozen
 
 from gpusim.config.schema import GpuConfig
-from gpusim.core.engine import Environment
+from gpusim.core.copies import CopyOrder
+from gpusim.core.engine import Environment, Port
 from gpusim.core.errors import UserError
 from gpusim.core.registry import Slot, make_policy
 from gpusim.core.signals import SignalBoard
@@ -17,7 +18,7 @@ from gpusim.hardware.sm.block_shares import BlockShares
 from gpusim.hardware.sm.node_scheduler import GpuSeats, NodeScheduler
 from gpusim.hardware.sm.sharing import SmSharing
 from gpusim.hardware.sm.time_slicer import TimeSlicer
-from gpusim.machine.domains import Domain
+from gpusim.machine.domains import Domain, gpus_of
 from gpusim.machine.tenants import Tenant
 
 
@@ -30,6 +31,7 @@ class SchedulerSite:
         kind: the class of schedulers where there is one GPU.
         domains: which SMs lie where.
         board: the signals of the machine.
+        engines: by GPU of a node, where copies go; empty: there are no copy engines.
     """
 
     env: Environment
@@ -37,6 +39,7 @@ class SchedulerSite:
     kind: type[BlockScheduler]
     domains: Sequence[Domain]
     board: SignalBoard
+    engines: Sequence[Port[CopyOrder]] = ()
 
     def make(self, site: ApplicationSite, tenant: Tenant) -> BlockScheduler:
         """What places the blocks of an application; on a node each of its GPUs has a policy.
@@ -52,14 +55,16 @@ class SchedulerSite:
                 "nothing is skipped on a node yet: not with --skip, --sample, --from or checkpoints"
             )
         gpus = []
-        for domain in self.domains:
-            places = [place for place, sm in enumerate(tenant.sms) if sm in domain.sms]
-            if places:
-                placement = self._placement([tenant.sms[place] for place in places])
-                gpus.append(GpuSeats(places[0], len(places), placement))
+        own = gpus_of(self.domains, tenant.sms)
+        for gpu in own:
+            sms = self.domains[gpu].sms
+            places = [place for place, sm in enumerate(tenant.sms) if sm in sms]
+            placement = self._placement([tenant.sms[place] for place in places])
+            gpus.append(GpuSeats(places[0], len(places), placement))
         shares: BlockShares = make_policy(Slot.BLOCK_SHARES, node.blocks)
         shares.attach(self.board.at(tenant.sms))
-        return NodeScheduler(self.env, self.config, site, gpus, shares)
+        engines = [self.engines[gpu] for gpu in own] if self.engines else []
+        return NodeScheduler(self.env, self.config, site, gpus, shares, engines)
 
     def _placement(self, sms: Sequence[int]) -> BlockPlacement:
         """Which of some SMs a block goes to."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
@@ -16,6 +18,10 @@ BASE_ADDRESS = 0x1_0000_0000
 
 ALIGNMENT_BYTES = 4096
 """Arrays start at multiples of it and follow each other without a gap (our choice)."""
+
+OWN_ALIGNMENT_BYTES = 1 << 21
+"""Arrays of different GPUs of a node lie in different pieces of this size, as CUDA's allocations
+do, so that pages up to it lie with one GPU."""
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
@@ -54,6 +60,7 @@ class DeviceArray(Generic[Scalar]):
         base: virtual byte address of the first element.
         element_bytes: size of an element in device memory; a bool takes 1 byte there.
         length: number of elements; 0 is possible.
+        gpu: see `gpusim.core.warp_program.Buffer`.
     """
 
     name: str
@@ -61,20 +68,26 @@ class DeviceArray(Generic[Scalar]):
     base: int
     element_bytes: int
     length: int
+    gpu: int | None = None
 
     @property
     def bytes(self) -> int:
         """Its size."""
         return self.length * self.element_bytes
 
+    @property
+    def is_blank(self) -> bool:
+        """Whether it has no values, only addresses (`AddressSpace.blank`)."""
+        return isinstance(self.data, _Blank)
+
     def view(self, dtype: DTypeLike) -> DeviceArray[Any]:
         """The same memory with elements of another type; they share their values."""
         size = np.dtype(dtype).itemsize
-        if isinstance(self.data, _Blank):
+        if self.is_blank:
             data: NDArray[Any] = _Blank.of(self.bytes // size, dtype)
         else:
             data = self.data.view(dtype)
-        return DeviceArray(self.name, data, self.base, size, self.bytes // size)
+        return DeviceArray(self.name, data, self.base, size, self.bytes // size, self.gpu)
 
 
 Ints: TypeAlias = DeviceArray[np.int32]
@@ -91,12 +104,42 @@ Vectors: TypeAlias = DeviceArray[np.void]
 class AddressSpace:
     """A bump allocator: arrays one after the other, in the order of their allocation.
 
+    Arrays may lie in the memory of one GPU of a node (`on`).
+
     Attributes:
         arrays: all arrays so far.
     """
 
     arrays: list[DeviceArray[np.generic]] = field(factory=list)
     _next: int = BASE_ADDRESS
+    _gpu: int | None = None
+
+    @contextmanager
+    def on(self, gpu: int) -> Iterator[AddressSpace]:
+        """What is placed meanwhile lies with a GPU: ``with memory.on(1): memory.zeros(...)``.
+
+        Args:
+            gpu: from 0 on, among those of a node that the application has.
+
+        Raises:
+            UserError: it is no number from 0 on.
+        """
+        if gpu < 0:
+            raise UserError(
+                f"memory.on({gpu!r}): there is no such GPU; allowed: a number from 0 on"
+            )
+        before = self._gpu
+        self._move_to(gpu)
+        try:
+            yield self
+        finally:
+            self._move_to(before)
+
+    def _move_to(self, gpu: int | None) -> None:
+        """Arrays lie with another GPU from now on."""
+        if gpu != self._gpu:
+            self._gpu = gpu
+            self._next += -self._next % OWN_ALIGNMENT_BYTES
 
     def allocate(
         self, name: str, data: NDArray[Scalar], element_bytes: int | None = None
@@ -117,7 +160,7 @@ class AddressSpace:
         length = values.size
         if not length:
             values = np.zeros(1, dtype=values.dtype)
-        array = DeviceArray(name, values, self._next, element_bytes, length)
+        array = DeviceArray(name, values, self._next, element_bytes, length, self._gpu)
         pages = max(1, -(-array.bytes // ALIGNMENT_BYTES))
         self._next += pages * ALIGNMENT_BYTES
         self.arrays.append(array)  # type: ignore[arg-type]
@@ -162,4 +205,6 @@ class AddressSpace:
     @property
     def buffers(self) -> tuple[Buffer, ...]:
         """All arrays, as the machine sees them."""
-        return tuple(Buffer(array.name, array.base, array.bytes) for array in self.arrays)
+        return tuple(
+            Buffer(array.name, array.base, array.bytes, array.gpu) for array in self.arrays
+        )

@@ -46,10 +46,17 @@ class Kernel(ABC):
     shared_bytes: int = 0
     stream_use: StreamUse = IN_TURN
 
-    def on(self, stream: int, *, after: Sequence[object] = (), host_waits: bool = False) -> Self:
+    def on(
+        self,
+        stream: int = 0,
+        *,
+        gpu: int | None = None,
+        after: Sequence[object] = (),
+        host_waits: bool = False,
+    ) -> Self:
         """The same launch in a stream; see `gpusim.programs.kernel_function.KernelLaunch.on`."""
         launch = copy(self)
-        launch.stream_use = made_use(self.name, stream, after, host_waits)
+        launch.stream_use = made_use(self.name, stream, gpu, after, host_waits)
         return launch
 
     @property

@@ -10,6 +10,7 @@ from typing import Any, Concatenate, Generic, NoReturn, ParamSpec, TypeAlias
 import numpy as np
 from attrs import define, evolve, frozen
 
+from gpusim.core.copies import Copy
 from gpusim.core.errors import UserError, nearest
 from gpusim.core.streams import IN_TURN, StreamUse
 from gpusim.core.warp_program import Asked, LaneChunk
@@ -41,6 +42,7 @@ class KernelLaunch:
         shared_bytes: shared memory of a block.
         in_step: the body can be executed for several blocks at once.
         stream_use: its stream, and what it waits for.
+        copy: what it copies, if it does nothing else.
     """
 
     name: str
@@ -50,25 +52,35 @@ class KernelLaunch:
     shared_bytes: int = 0
     in_step: bool = False
     stream_use: StreamUse = IN_TURN
+    copy: Copy | None = None
 
     def on(
-        self, stream: int, *, after: Sequence[object] = (), host_waits: bool = False
+        self,
+        stream: int = 0,
+        *,
+        gpu: int | None = None,
+        after: Sequence[object] = (),
+        host_waits: bool = False,
     ) -> KernelLaunch:
-        """The same launch in a stream of CUDA's; without it, it is of the default stream, 0.
+        """The same launch in a stream of CUDA's, on one GPU of a node; else in stream 0, on all.
 
-        The program goes on at once, unless the stream is 0: what such launches compute may be read
-        after the next launch that it waits for.
+        The program goes on at once, unless the stream is 0 and the GPUs are all: what such launches
+        compute may be read after the next launch that it waits for.
 
         Args:
             stream: launches of one stream run one after the other, those of others overlap; those
                 of stream 0 wait for all before them, and all after them wait for those.
-            after: launches of other streams that have to end before, as CUDA's events have it.
+            gpu: the GPU that runs it, from 0 on among those that its application has; each GPU has
+                streams of its own.  None: its blocks are dealt out to all GPUs.
+            after: launches of other streams or GPUs that have to end before, as CUDA's events have
+                it.
             host_waits: the program goes on when this launch and all before it have ended.
 
         Raises:
-            UserError: the stream is no number from 0 on, or a launch in `after` has no stream.
+            UserError: the stream or the GPU is no number from 0 on, or a launch in `after` has no
+                stream.
         """
-        return evolve(self, stream_use=made_use(self.name, stream, after, host_waits))
+        return evolve(self, stream_use=made_use(self.name, stream, gpu, after, host_waits))
 
     @property
     def blocks(self) -> int:

@@ -8,6 +8,15 @@ from typing import TypeAlias
 
 from gpusim.core.warp_program import Launch, Unit
 from gpusim.programs.catalog import program
+from gpusim.programs.copies import (
+    Collective,
+    Span,
+    copied,
+    peer_copy,
+    ring_all_gather,
+    ring_all_reduce,
+    ring_reduce_scatter,
+)
 from gpusim.programs.device import (
     AddressSpace,
     Bytes,
@@ -46,6 +55,7 @@ __all__ = [
     "AddressSpace",
     "BlockTracer",
     "Bytes",
+    "Collective",
     "DeviceArray",
     "Doubles",
     "FLOAT4",
@@ -64,15 +74,21 @@ __all__ = [
     "PROLOGUE",
     "Program",
     "Shape",
+    "Span",
     "Steps",
     "Unit",
     "Vectors",
     "Words",
     "choice",
+    "copied",
     "groups",
     "kernel",
     "number",
+    "peer_copy",
     "program",
+    "ring_all_gather",
+    "ring_all_reduce",
+    "ring_reduce_scatter",
     "rounds",
     "strided_passes",
     "strides",

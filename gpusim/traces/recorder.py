@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusim.core.code_places import NO_PLACE, CodePlace
-from gpusim.core.errors import own_code_errors, own_modules
+from gpusim.core.errors import UserError, own_code_errors, own_modules
 from gpusim.core.streams import DEFAULT_STREAM, stream_use
 from gpusim.core.warp_program import (
     Application,
@@ -150,9 +150,18 @@ class _Recorder:
                     self._columns[name, column.name] = _GrowingColumn(group, column)
 
     def add(self, application: Application) -> Iterator[int]:
-        """Store a complete run; yields the number of blocks so far."""
+        """Store a complete run; yields the number of blocks so far.
+
+        Raises:
+            UserError: launches name GPUs of a node.
+        """
         self._buffers += [(self._applications, buffer) for buffer in application.buffers]
         for launch in application.launches():
+            if stream_use(launch).gpu:
+                raise UserError(
+                    f"kernel {launch.name!r} is of GPU {stream_use(launch).gpu}: traces do not "
+                    "keep GPUs of launches; record the program with workload.gpus=1"
+                )
             self._launches.append((self._applications, launch))
             for block in range(launch.blocks):
                 chunks = execute_block(launch, block, self._warp_size, _ASKED)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from attrs import define
+from attrs import define, evolve
 
+from gpusim.core.copies import Copy, copy_of
 from gpusim.core.streams import StreamUse, stream_use
 from gpusim.core.warp_program import (
     Asked,
@@ -79,6 +80,14 @@ class SampledLaunch:
     def stream_use(self) -> StreamUse:
         """Its stream, and what it waits for."""
         return stream_use(self.launch)
+
+    @property
+    def copy(self) -> Copy | None:
+        """Of a copy, as small a part as of the blocks of kernels."""
+        copy = copy_of(self.launch)
+        if copy is None or self.launch.blocks == 0:
+            return copy
+        return evolve(copy, bytes=-(-copy.bytes * self.blocks // self.launch.blocks))
 
     def run_block(self, block: int, warp_size: int) -> Iterator[LaneChunk]:
         """Execute the `block`-th of the chosen blocks."""

@@ -13,6 +13,7 @@ from gpusim.hardware.cache.page_table_reads import LevelCounters, StageReadCount
 from gpusim.hardware.dram.counters import DramCounters
 from gpusim.hardware.fbt.inputs import FbtCounters
 from gpusim.hardware.fbt.purge import PurgeCounters
+from gpusim.hardware.node.copy_engines import CopyCounters
 from gpusim.hardware.node.far_faults import FarFaultCounters
 from gpusim.hardware.node.host_mmu import HostMmuCounters
 from gpusim.hardware.node.link import NodeLinkCounters
@@ -53,7 +54,14 @@ CLASSES: dict[str, tuple[type, ...]] = {
     "paging": (PagingCounters, DriverCounters),
     "link": (LinkCounters,),
     "host": (HostCounters,),
-    "node": (NodeLinkCounters, PairCounters, FarFaultCounters, HostMmuCounters, MoveCounters),
+    "node": (
+        NodeLinkCounters,
+        PairCounters,
+        CopyCounters,
+        FarFaultCounters,
+        HostMmuCounters,
+        MoveCounters,
+    ),
     "sharing": (SliceCounters,),
     "speculation": (SpeculationCounters,),
     "walk_warp": (WalkWarpCounters,),

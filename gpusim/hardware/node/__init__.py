@@ -11,6 +11,8 @@ A page that a GPU's own table does not have is a far fault (`far_faults`): the h
 """
 
 from gpusim.hardware.node.accesses import AccessesUnderWay, WatchedExit
+from gpusim.hardware.node.array_homes import ArrayHomes
+from gpusim.hardware.node.copy_engines import CopyEngines, CopyEngineSite, CopyPorts
 from gpusim.hardware.node.far_faults import FarFaults, FarFaultSite
 from gpusim.hardware.node.gateway import CrossbarPorts, Gateway, GatewaySite, Switch
 from gpusim.hardware.node.host_mmu import HostMmu
@@ -26,7 +28,11 @@ from gpusim.hardware.node.traffic import PairTraffic
 __all__ = [
     "SWITCH",
     "AccessesUnderWay",
+    "ArrayHomes",
     "BeyondMemory",
+    "CopyEngineSite",
+    "CopyEngines",
+    "CopyPorts",
     "CrossbarPorts",
     "FarFaultSite",
     "FarFaults",

@@ -58,16 +58,17 @@ class ToMemories(Packets):
         return self._near.size(request)
 
 
-def with_ports(longer: list[list[int]], ports: int, more: int) -> list[list[int]]:
-    """How much longer packets take, with ports of links as further sources and as further links.
+def with_ports(longer: list[list[int]], sources: int, links: int, more: int) -> list[list[int]]:
+    """How much longer packets take, with ports of a node as further sources and links.
 
     Args:
         longer: by source and link, of the others.
-        ports: how many there are, each way.
+        sources: further ones.
+        links: further ones.
         more: of the way to them.
     """
-    if not ports:
+    if not sources:
         return longer
-    links = len(longer[0])
-    own = [[*row, *[more] * ports] for row in longer]
-    return own + [[0] * links + [more] * ports for _ in range(ports)]
+    others = len(longer[0])
+    own = [[*row, *[more] * links] for row in longer]
+    return own + [[0] * others + [more] * links for _ in range(sources)]

@@ -262,6 +262,14 @@ class BlockScheduler(Component):
         """What is kept of a launch while it is under way."""
         return Running(launch, record, blocks)
 
+    def _places_of(self, one: Running) -> Sequence[int]:
+        """The places of the SMs on which blocks of a launch may be."""
+        return range(len(self._sms))
+
+    def _gpus(self) -> int:
+        """How many GPUs the application has."""
+        return 1
+
     def _begin_work(self, one: Running) -> None:
         """Blocks of a launch may be placed from this cycle on."""
         if not any(other.works for other in self._running):
@@ -269,15 +277,15 @@ class BlockScheduler(Component):
         one.works = True
         if self.finished_at < 0 and self.on_work_begin.listeners:
             self.on_work_begin(one.record)
-        for place, sm in enumerate(self._sms):
-            sm.begin_kernel(*self._rooms[place].begin(one.launch, one.blocks))
+        for place in self._places_of(one):
+            self._sms[place].begin_kernel(*self._rooms[place].begin(one.launch, one.blocks))
 
     def _end_launch(self, one: Running) -> None:
         """The last block of a launch has ended."""
         self._running.remove(one)
-        for place, sm in enumerate(self._sms):
+        for place in self._places_of(one):
             self._rooms[place].end(one.launch, one.blocks)
-            sm.end_kernel()
+            self._sms[place].end_kernel()
         if self.finished_at < 0:
             one.record.end = self.env._now
             self._keep(one.record)
@@ -380,8 +388,14 @@ class BlockScheduler(Component):
         """How many blocks of a launch an SM holds.
 
         Raises:
-            UserError: none.
+            UserError: none, or it is of a GPU that is not there.
         """
+        gpu = stream_use(launch).gpu
+        if gpu is not None and gpu >= self._gpus():
+            raise UserError(
+                f"kernel {launch.name!r} is of GPU {gpu}, and {self.application.name!r} has "
+                f"{self._gpus()}, numbered from 0 on: set node.gpus, or run it with fewer"
+            )
         blocks = blocks_per_sm(self._config, launch)
         if blocks and launch.threads_per_block > self.most_threads:
             raise UserError(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from gpusim.core.errors import UserError
-from gpusim.core.streams import DEFAULT_STREAM, StreamUse, stream_use
+from gpusim.core.streams import StreamUse, stream_use
 from gpusim.core.warp_program import Launch
 
 MOST_WAITING: Final = 1024
@@ -35,7 +35,7 @@ class LaunchQueue:
 
     Args:
         launches: of the program, which is asked for one when it may go on.
-        most: launches that may be under way at once; None: no limit.
+        most: launches that may be under way on a GPU at once; None: no limit.
     """
 
     def __init__(self, launches: Iterator[Launch], most: int | None) -> None:
@@ -56,16 +56,21 @@ class LaunchQueue:
             UserError: a launch waits for one that has not been launched.
         """
         self._ask()
-        if self._most is not None and len(self._under_way) >= self._most:
-            return None
         blocked = list(self._under_way)
         for place, one in enumerate(self._waiting):
-            if _may_begin(one.use, blocked):
+            if self._has_room(one.use) and not any(map(one.use.waits_for, blocked)):
                 del self._waiting[place]
                 self._under_way.append(one.use)
                 return one
             blocked.append(one.use)
         return None
+
+    def _has_room(self, use: StreamUse) -> bool:
+        """Whether one more launch may be under way on its GPU, or on all."""
+        if self._most is None or len(self._under_way) < self._most:
+            return True
+        beside = (other.gpu for other in self._under_way)
+        return sum(gpu is None or use.gpu in (None, gpu) for gpu in beside) < self._most
 
     def end(self, use: StreamUse) -> None:
         """A launch with this use has ended."""
@@ -94,7 +99,7 @@ class LaunchQueue:
             self._asked += 1
             self._check(one)
             self._waiting.append(one)
-            self._host_waits = one.use.host_waits or one.use.stream == DEFAULT_STREAM
+            self._host_waits = one.use.host_waits or one.use.is_whole()
 
     def _check(self, one: Waiting) -> None:
         for other in one.use.after:
@@ -103,15 +108,5 @@ class LaunchQueue:
                     f"launch {one.index}, of kernel {one.launch.name!r}, waits for one that has "
                     "not been launched: yield that one first"
                 )
-        if one.use.stream != DEFAULT_STREAM:
+        if not one.use.is_whole():
             self._known.add(one.use)
-
-
-def _may_begin(use: StreamUse, before: list[StreamUse]) -> bool:
-    """Whether a launch waits for none of those before it that have not ended."""
-    if use.stream == DEFAULT_STREAM:
-        return not before
-    for other in before:
-        if other.stream == DEFAULT_STREAM or other.stream == use.stream or other in use.after:
-            return False
-    return True

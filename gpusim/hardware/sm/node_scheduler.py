@@ -8,8 +8,10 @@ from attrs import frozen
 from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import GpuConfig
-from gpusim.core.engine import NEVER, EventLoop
-from gpusim.core.warp_program import Launch
+from gpusim.core.copies import Copy, CopyOrder, copy_of
+from gpusim.core.engine import NEVER, EventLoop, Port
+from gpusim.core.streams import StreamUse, stream_use
+from gpusim.core.warp_program import LaneChunk, Launch
 from gpusim.hardware.sm.block_placement import BlockPlacement, Fits
 from gpusim.hardware.sm.block_scheduler import (
     ApplicationSite,
@@ -18,6 +20,8 @@ from gpusim.hardware.sm.block_scheduler import (
     Running,
 )
 from gpusim.hardware.sm.block_shares import BlockShares
+from gpusim.hardware.sm.occupancy import Occupancy
+from gpusim.hardware.sm.sm import Sm
 from gpusim.hardware.sm.start_rate import StartRate
 
 
@@ -66,18 +70,60 @@ class _SharedLaunch(Running):
         self.shares = shares
 
 
+class _EngineLaunch:
+    """A copy (a `Launch`) that copy engines execute: it has no blocks.
+
+    Attributes:
+        copy, stream_use, name: of the launch.
+    """
+
+    blocks = 0
+    threads_per_block = 1
+    registers_per_thread = 1
+    shared_bytes = 0
+
+    def __init__(self, launch: Launch, copy: Copy) -> None:
+        self.name = launch.name
+        self.copy = copy
+        self.stream_use: StreamUse = stream_use(launch)
+
+    def run_block(self, block: int, warp_size: int) -> Iterator[LaneChunk]:
+        """There is no block."""
+        yield from ()
+
+
+class _RunningCopy(Running):
+    """A copy that is under way.
+
+    Attributes:
+        order: for an engine.
+        done: whether its last byte is written.
+    """
+
+    __slots__ = ("done", "order")
+
+    def __init__(self, launch: _EngineLaunch, record: LaunchRecord, order: CopyOrder) -> None:
+        super().__init__(launch, record, 0)
+        self.order = order
+        self.done = False
+
+    def is_over(self) -> bool:
+        return self.done
+
+
 @mypyc_attr(allow_interpreted_subclasses=True)
 class NodeScheduler(BlockScheduler):
     """Runs one application on several GPUs: each places its blocks of a launch by itself.
 
     A launch begins on all GPUs in the same cycle and ends when its last block has ended on any of
-    them.  Each GPU starts blocks at its own rate, those of a launch when all of its blocks of the
-    one before have a place.
+    them; one that names a GPU is a launch there.  Each GPU starts blocks at its own rate, those of
+    a launch when all of its blocks of the one before have a place.
 
     Args:
         env, config, site: see `BlockScheduler`.
         gpus: the SMs that the application has, GPU by GPU.
         shares: which GPU runs which blocks.
+        engines: by GPU, where copies go; empty: SMs execute them.
     """
 
     def __init__(
@@ -87,24 +133,67 @@ class NodeScheduler(BlockScheduler):
         site: ApplicationSite,
         gpus: Sequence[GpuSeats],
         shares: BlockShares,
+        engines: Sequence[Port[CopyOrder]],
     ) -> None:
         super().__init__(env, config, site, gpus[0].placement)
-        self._gpus = gpus
+        self._seats = gpus
         self._deal = shares
+        self._engines = engines
+        self._copied: Port[CopyOrder] = Port(env, f"{self.name}.copied", latency=1)
         self._rates = [StartRate(self._dispatch) for _ in gpus]
 
+    def start(self, sms: Sequence[Sm], rooms: list[Occupancy]) -> None:
+        super().start(sms, rooms)
+        self._copied.connect(self.process)
+
+    def _begin_launch(self, launch: Launch, index: int) -> Running:
+        copy = copy_of(launch) if self._engines else None
+        return super()._begin_launch(launch if copy is None else _EngineLaunch(launch, copy), index)
+
+    def _take_ended(self) -> None:
+        super()._take_ended()
+        while (order := self._copied.take()) is not None:
+            for one in self._running:
+                if isinstance(one, _RunningCopy) and one.order is order:
+                    one.done = True
+
     def _run_of(self, launch: Launch, record: LaunchRecord, blocks: int) -> Running:
-        dealt = self._deal.deal(launch, len(self._gpus))
+        if isinstance(launch, _EngineLaunch):
+            order = CopyOrder(launch.copy, self.app, self.asid, self._copied)
+            return _RunningCopy(launch, record, order)
+        own = stream_use(launch).gpu
+        dealt: Sequence[Sequence[int]]
+        if own is None:
+            dealt = self._deal.deal(launch, len(self._seats))
+        else:
+            whole, none = range(launch.blocks), range(0)
+            dealt = [whole if gpu == own else none for gpu in range(len(self._seats))]
         return _SharedLaunch(launch, record, blocks, [_Share(share) for share in dealt])
 
     def _begin_work(self, one: Running) -> None:
-        if not any(other.works for other in self._running):
-            self._rates = [StartRate(self._dispatch) for _ in self._gpus]
+        own = stream_use(one.launch).gpu
+        for gpu in range(len(self._seats)) if own is None else (own,):
+            if not any(other.works and _runs_on(other, gpu) for other in self._running):
+                self._rates[gpu] = StartRate(self._dispatch)
         super()._begin_work(one)
+        if isinstance(one, _RunningCopy):
+            self._engines[own or 0].send(one.order)
+
+    def _places_of(self, one: Running) -> Sequence[int]:
+        if isinstance(one, _RunningCopy):
+            return ()
+        own = stream_use(one.launch).gpu
+        if own is None:
+            return super()._places_of(one)
+        seats = self._seats[own]
+        return range(seats.first, seats.first + seats.count)
+
+    def _gpus(self) -> int:
+        return len(self._seats)
 
     def _place_blocks(self) -> None:
         if self.may_place:
-            for number, gpu in enumerate(self._gpus):
+            for number, gpu in enumerate(self._seats):
                 self._place_on(number, gpu)
 
     def _place_on(self, number: int, gpu: GpuSeats) -> None:
@@ -135,7 +224,7 @@ class NodeScheduler(BlockScheduler):
 
     def _pause(self) -> int | None:
         now = self.env._now
-        cycle = self.ended.next_cycle()
+        cycle = min(self.ended.next_cycle(), self._copied.next_cycle())
         for one in self._running:
             if not one.works:
                 cycle = min(cycle, one.record.work_begin)
@@ -146,6 +235,11 @@ class NodeScheduler(BlockScheduler):
         return None if cycle == NEVER else cycle - now
 
     def policies(self) -> Iterator[tuple[str, object]]:
-        for gpu in self._gpus:
+        for gpu in self._seats:
             yield "block_scheduler", gpu.placement
         yield "node.blocks", self._deal
+
+
+def _runs_on(one: Running, gpu: int) -> bool:
+    """Whether a launch is one of a GPU, or of all."""
+    return stream_use(one.launch).gpu in (None, gpu)

@@ -67,6 +67,17 @@ class NodeTable(PageTable):
         on_demand, self.on_demand = self.on_demand, self.on_demand or self._where.by_touch
         super().begin(asid, arrays)
         self.on_demand = on_demand
+        if self._where.by_touch and self.by_gpu[0][asid].eager:
+            for array in arrays:
+                if array.gpu is not None:
+                    self._place_ahead(asid, array)
+
+    def _place_ahead(self, asid: int, array: Buffer) -> None:
+        """Place the pages of an array that names a GPU, before the start."""
+        shift, last = self.page_shift, array.base + max(array.bytes, 1) - 1
+        for vpn in range(array.base >> shift, (last >> shift) + 1):
+            self.asking = self._where.place(asid, vpn, 0)
+            self.walk(asid, vpn)
 
     def gpu_of(self, pfn: int) -> int:
         """The GPU in whose memory a frame lies."""
