@@ -137,6 +137,7 @@ LAUNCHES = Table(
             "cycle of its first block: after what a launch takes; older files lack it",
         ),
         Column("stream", "i8", "1", "its stream; 0: the default one; older files lack it"),
+        Column("gpu", "i8", "1", "GPU of a node that it names; -1: all; older files lack it"),
     ),
 )
 
@@ -423,6 +424,31 @@ EVENTS: Mapping[str, Table] = {
             Column("arrived", "i8", "cycle", "its last byte was there"),
         ),
     ),
+    "links": Table(
+        "A packet on a link between GPUs of a node, in the order in which they were sent.",
+        (
+            _APP,
+            Column("link", "u2", "1", "number of the link"),
+            Column("source", "u2", "1", "GPU that the packet comes from"),
+            Column("target", "u2", "1", "GPU that it goes to"),
+            Column("bytes", "u4", "bytes", "its bytes, with its header"),
+            Column("begin", "i8", "cycle", "the link began with it"),
+            Column("end", "i8", "cycle", "the link had moved it"),
+        ),
+    ),
+    "moves": Table(
+        "A page that moved from one GPU of a node to another one, in the order of their ends.",
+        (
+            _APP,
+            Column("vpn", "i8", "1", "virtual page number of its first page"),
+            Column("source", "u2", "1", "GPU with which it lay"),
+            Column("target", "u2", "1", "GPU to which it moved"),
+            Column("begin", "i8", "cycle", "the host began with it"),
+            Column("silent", "i8", "cycle", "all GPUs had forgotten it, and the copy began"),
+            Column("end", "i8", "cycle", "it had its new frame"),
+            Column("moved", "u1", "1", "1 where it moved, 0 where there was no room"),
+        ),
+    ),
     "blame": Table(
         "What a place in the code has cost in an array, in the whole run.",
         (
@@ -471,6 +497,8 @@ RECORDS: Mapping[str, tuple[str, ...]] = {
     "lifetimes": ("lifetimes",),
     "fault_batches": ("fault_batches",),
     "transfers": ("transfers",),
+    "links": ("links",),
+    "moves": ("moves",),
     "synonym_faults": ("synonym_faults",),
     "blame": ("blame",),
 }

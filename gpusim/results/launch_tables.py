@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 NUMBERS = "launch_numbers"
 """The group with the headline numbers of launches and kernels."""
 
-_LATER = ("work_begin", "stream")
+_LATER = ("work_begin", "stream", "gpu")
 """Columns of launches that older files lack."""
 
 

@@ -120,6 +120,7 @@ class LaunchFacts:
         blocks: thread blocks.
         work_begin: cycle from which on blocks were placed: `begin` and what a launch takes.
         stream: its stream; 0 is the default one.
+        gpu: the GPU that it names, of those of its application; -1: all.
     """
 
     app: str
@@ -130,6 +131,7 @@ class LaunchFacts:
     blocks: int
     work_begin: int = Factory(lambda launch: launch.begin, takes_self=True)
     stream: int = 0
+    gpu: int = -1
 
 
 @frozen

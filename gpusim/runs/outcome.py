@@ -200,4 +200,5 @@ def _launch(machine: Machine, record: LaunchRecord) -> LaunchFacts:
         blocks=record.blocks,
         work_begin=record.work_begin,
         stream=record.stream,
+        gpu=record.gpu,
     )

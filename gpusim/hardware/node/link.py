@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from math import gcd
+from typing import Any
 
 import attr
 from attrs import frozen
@@ -12,7 +13,7 @@ from mypy_extensions import mypyc_attr
 from gpusim.config.node import NodeLinkConfig
 from gpusim.core.component import Component
 from gpusim.core.counters import count
-from gpusim.core.engine import EventLoop, Port
+from gpusim.core.engine import EventLoop, Port, Probe
 from gpusim.core.law import Law, laws_of
 from gpusim.core.metrics import GigabytesPerSecond, Metric, Ratio, declare_metrics
 from gpusim.core.unboxed import IntList, between
@@ -76,6 +77,10 @@ class NodeLink(Component):
         index: of the link in its node.
         name: for reports.
         arrivals: where its packets come out.
+
+    Attributes:
+        on_packet: application, link, the GPUs that a packet goes from and to, its bytes, and the
+            cycles in which the link begins with it and has moved it.
     """
 
     path = "node/link"
@@ -102,6 +107,7 @@ class NodeLink(Component):
         """Cycles in which it begins with packets that it has not begun with."""
         self._arrivals = arrivals
         self._inside = 0
+        self.on_packet: Probe[[int, int, int, int, int, int, int]] = Probe()
 
     def full(self) -> bool:
         """Whether as many packets wait as may before GPUs stop sending requests."""
@@ -133,6 +139,9 @@ class NodeLink(Component):
         end = self._free_at = begin + size * self._parts_a_byte
         self._inside += 1
         self._arrivals.send(packet, -(-end // parts) + self._latency - now)
+        if self.on_packet.listeners:
+            app, ends = packet.request.app, (packet.source, packet.target)
+            self.on_packet(app, self.instance, *ends, size, begin // parts, -(-end // parts))
 
     def left(self, packet: Packet) -> None:
         """A packet has come out."""
@@ -146,6 +155,9 @@ class NodeLink(Component):
     def waiting(self) -> Iterator[str]:
         if self._inside:
             yield f"{self.name}: {self._inside} packets on their way"
+
+    def recordable(self) -> Iterable[tuple[str, Any]]:
+        return (("links", self.on_packet),)
 
     def app_counters(self, app: int) -> Iterable[object]:
         return (self.counters[app],)

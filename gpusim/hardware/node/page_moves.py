@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import attr
 from attrs import frozen
@@ -12,9 +12,9 @@ from mypy_extensions import mypyc_attr
 from gpusim.config.node import MigrationConfig
 from gpusim.core.component import Component
 from gpusim.core.counters import count
-from gpusim.core.engine import NEVER, EventLoop, Port
+from gpusim.core.engine import NEVER, EventLoop, Port, Probe
 from gpusim.core.law import Law, laws_of
-from gpusim.core.mapping import ASID_SHIFT, Mapping
+from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping
 from gpusim.core.metrics import Metric, Ratio, Total, declare_metrics
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.unboxed import pair
@@ -207,6 +207,8 @@ class PageMoves(Component):
     Attributes:
         gpus: by number.
         faults: by GPU, its stage of far faults.
+        on_move: application, page, the GPUs that it moves from and to, the cycles in which that
+            begins, in which all GPUs have forgotten it, and in which it ends, and whether it moved.
     """
 
     path = "node/pages"
@@ -219,6 +221,7 @@ class PageMoves(Component):
         self.gpus: Sequence[GpuSide] = ()
         self.faults: Sequence[FarFaults] = ()
         self.policy = policy
+        self.on_move: Probe[[int, int, int, int, int, int, int, bool]] = Probe()
         self._pages = pages
         self._trip = site.trip
         self._drop = site.drop
@@ -393,15 +396,20 @@ class PageMoves(Component):
         """The page has its new frame, and what waited for it is answered."""
         counters, mapping = self.counters[move.app], self._pages.find(move.tag)
         del self._moves[move.tag]
+        moved = False
         if mapping is not None:
             self._drop(mapping)
-            if self._pages.move(mapping, move.target):
+            moved = self._pages.move(mapping, move.target)
+            if moved:
                 counters.migrations += 1
                 counters.migrated_bytes += self._pages.page_bytes(mapping)
                 counters.migration_cycles += self.env._now - move.begun
                 self.policy.moved(move.tag, move.target)
             else:
                 counters.no_room += 1
+        if self.on_move.listeners:
+            page, ends = move.tag & VPN_MASK, (move.source, move.target)
+            self.on_move(move.app, page, *ends, move.begun, move.silent, self.env._now, moved)
         own = [fault for fault in move.faults if fault.gpu == move.target]
         for fault in own:
             mapping = self._pages.touch(fault.tag, fault.gpu)
@@ -423,6 +431,9 @@ class PageMoves(Component):
         if self._moves:
             pages = ", ".join(f"{tag:#x}" for tag in list(self._moves)[:4])
             yield f"{self.name}: {len(self._moves)} pages move: {pages}"
+
+    def recordable(self) -> Iterable[tuple[str, Any]]:
+        return (("moves", self.on_move),)
 
     def policies(self) -> Iterator[tuple[str, object]]:
         yield "node.remote", self.policy

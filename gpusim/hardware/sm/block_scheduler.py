@@ -34,6 +34,7 @@ class LaunchRecord:
         end: cycle in which its last block had ended.
         work_begin: cycle from which on blocks were placed: `begin` and what a launch takes.
         stream: its stream; 0 is the default one.
+        gpu: the GPU that it names, of those of its application; -1: all.
     """
 
     app: int
@@ -44,6 +45,7 @@ class LaunchRecord:
     end: int
     work_begin: int
     stream: int
+    gpu: int = -1
 
 
 class Running:
@@ -249,7 +251,8 @@ class BlockScheduler(Component):
         blocks = self._check(launch)
         now = self.env._now
         use = stream_use(launch)
-        record = LaunchRecord(self.app, index, launch.name, 0, now, now, now, use.stream)
+        gpu = -1 if use.gpu is None else use.gpu
+        record = LaunchRecord(self.app, index, launch.name, 0, now, now, now, use.stream, gpu)
         one = self._run_of(launch, record, blocks)
         self._running.append(one)
         self.warps_known += self._rooms[0].warps_of(launch) * launch.blocks

@@ -15,7 +15,7 @@ from gpusim.views.perfetto.view import View, view_of
 from gpusim.views.perfetto.walks import write_walks
 from gpusim.views.perfetto.warps import write_warps
 from gpusim.views.timelines.events import require
-from gpusim.views.timelines.launch_rows import launch_rows
+from gpusim.views.timelines.launch_rows import launch_rows, row_of
 
 
 def export(
@@ -71,11 +71,11 @@ def _write(writer: TraceWriter, result: Result, view: View) -> None:
 
 
 def _write_launches(writer: TraceWriter, result: Result, view: View, parent: int) -> None:
-    """The kernel launches, those of each application and stream on a track of its own."""
+    """The kernel launches, those of each application, GPU and stream on a track of its own."""
     tracks = {place: writer.track(name, parent) for place, name in launch_rows(result).items()}
     launches = view.within(result.launches, "begin", "end")
     for launch in launches.to_dict("records"):
-        track = tracks[launch["app"], launch.get("stream", 0)]
+        track = tracks[row_of(launch)]
         arguments = {"launch": launch["launch"], "blocks": launch["blocks"]}
         writer.open(track, launch["kernel"], "kernel", launch["begin"], arguments)
         writer.close(track, launch["end"])

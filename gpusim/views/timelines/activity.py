@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from gpusim.core.errors import UserError
 from gpusim.core.states import TLB_PREFIX, State
+from gpusim.files.units import parse_bandwidth, parse_hertz
 from gpusim.views.timelines.binning import Occupancy, Tally
 from gpusim.views.timelines.events import Wanted, rows, selectable, stages
 from gpusim.views.timelines.stalls import cycle_coordinate, stalls
@@ -26,6 +28,12 @@ CLASSES = ("translation", "data")
 
 DIRECTIONS = ("to the device", "to the host")
 """Lanes of the link to the host."""
+
+_FINE = 1 << 10
+"""Parts of a byte in which bytes a cycle of links are counted."""
+
+STEPS = ("shootdown", "copy")
+"""What happens to a page that moves between GPUs."""
 
 _READY = (State.ISSUING, State.COMPUTING, State.READY)
 _MOVED = ("data_read_bytes", "walk_read_bytes", "write_bytes")
@@ -62,11 +70,12 @@ def activity(result: Result, window: Window, selection: Selection = ALL_WARPS) -
     cycle and `tlb_hit_rate` by `level`, NaN where there was no lookup.  Where
     pages come on demand, batches of faults give `batch_faults` and `batch_pages`, how large the
     batch is that the driver serves, and transfers `link_use` by `direction`, the part of the time
-    in which a lane is busy.
+    in which a lane is busy.  On a node, packets give `node_link_use` by `node_link`, the part of
+    the time in which a link is busy, and moves of pages `page_moves` by `step`, how many are there.
 
-    DRAM requests, TLB lookups and transfers know their application, but neither SM nor warp; walks
-    know no warp, batches of faults none of these.  A selection by what events do not know leaves
-    out what they give.
+    DRAM requests, TLB lookups, transfers, packets and moves know their application, but neither SM
+    nor warp; walks know no warp, batches of faults none of these.  A selection by what events do
+    not know leaves out what they give.
 
     Returns:
         variables over ``cycle``, the first cycles of the bins.
@@ -108,6 +117,8 @@ def of_memory(result: Result, window: Window, among: Mapping[str, Wanted]) -> Va
         ("tlb", _tlb),
         ("fault_batches", _batches),
         ("transfers", _transfers),
+        ("links", _links),
+        ("moves", _moves),
     ):
         if table in among:
             found |= variables(result, window, among[table])
@@ -204,6 +215,47 @@ def _transfers(result: Result, window: Window, among: Wanted) -> Variables:
     }
 
 
+def _links(result: Result, window: Window, among: Wanted) -> Variables:
+    names = link_names(result)
+    if not names:
+        return {}
+    moved = Occupancy(window, len(names))
+    for chunk in rows(result, "links", ["link", "bytes", "begin", "end"], among):
+        begin, end = chunk.begin.to_numpy(), chunk.end.to_numpy()
+        each = _FINE * chunk.bytes.to_numpy(np.int64) // (end - begin)
+        moved.add(begin, end, chunk.link.to_numpy(), weight=each)
+    config = tomllib.loads(result.config_toml)
+    most = parse_bandwidth(config["node"]["link"]["bandwidth"]) / parse_hertz(config["clock"])
+    use = _per_cycle(moved.cycles(), window) / (_FINE * most)
+    return {"node_link_use": _Variable(use, "fraction", "use of links between GPUs", "node_link")}
+
+
+def _moves(result: Result, window: Window, among: Wanted) -> Variables:
+    if not result.tables["moves"]:
+        return {}
+    under_way = Occupancy(window, len(STEPS))
+    for chunk in rows(result, "moves", ["begin", "silent", "end"], among):
+        begin, silent, end = (chunk[name].to_numpy() for name in ("begin", "silent", "end"))
+        under_way.add(begin, silent, np.zeros(len(chunk), dtype=np.int64))
+        under_way.add(silent, end, np.ones(len(chunk), dtype=np.int64))
+    return {
+        "page_moves": _Variable(
+            _per_cycle(under_way.cycles(), window), "pages", "pages that move", "step"
+        )
+    }
+
+
+def link_names(result: Result) -> list[str]:
+    """The links of a node, by the GPUs at their ends; none where there is one GPU."""
+    from gpusim.hardware.node import SWITCH, make_topology
+
+    node = tomllib.loads(result.config_toml).get("node")
+    if node is None:
+        return []
+    ends = make_topology(node["link"]["topology"], node["gpus"]).ends
+    return ["→".join("switch" if end == SWITCH else str(end) for end in pair) for pair in ends]
+
+
 def _per_cycle(sums: NDArray[np.int64], window: Window) -> NDArray[np.float64]:
     """Sums over bins as means over their cycles."""
     return sums / window.widths[:, np.newaxis]
@@ -223,8 +275,11 @@ def dataset(result: Result, window: Window, variables: Variables) -> xr.Dataset:
         "traffic": list(CLASSES),
         "level": _tlb_levels(result),
         "direction": list(DIRECTIONS),
+        "step": list(STEPS),
     }
     used = {one.dimension for one in variables.values()}
+    if "node_link" in used:
+        labels["node_link"] = link_names(result)
     return xr.Dataset(
         {
             name: (

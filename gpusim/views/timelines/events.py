@@ -28,6 +28,8 @@ _KNOWN: Mapping[str, frozenset[str]] = {
     "tlb": frozenset({"app"}),
     "fault_batches": frozenset(),
     "transfers": frozenset({"app"}),
+    "links": frozenset({"app"}),
+    "moves": frozenset({"app"}),
 }
 """By table: the parts of a `Selection` for which its rows have a column."""
 

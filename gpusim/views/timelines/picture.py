@@ -22,7 +22,7 @@ from gpusim.views.plots import (
     style,
 )
 from gpusim.views.plots.colours import OTHER, STATE_COLOURS
-from gpusim.views.timelines.launch_rows import launch_rows
+from gpusim.views.timelines.launch_rows import launch_rows, row_of
 from gpusim.views.timelines.timeline import timeline
 from gpusim.views.timelines.window import ALL_WARPS, Selection, Window
 
@@ -115,7 +115,7 @@ def draw_panels(panels: list[Panel], window: Window, title: str) -> PlotFigure:
 
 
 def launch_panel(result: Result, window: Window, selection: Selection) -> list[Panel]:
-    """Bars of the kernel launches, a row for each application and stream.
+    """Bars of the kernel launches, a row for each application, GPU and stream.
 
     Nothing if they are too many.
     """
@@ -127,7 +127,7 @@ def launch_panel(result: Result, window: Window, selection: Selection) -> list[P
     if not 0 < len(launches) <= MOST_LAUNCHES:
         return []
     names = launch_rows(result)
-    own = [(one["app"], one.get("stream", 0)) for one in launches.to_dict("records")]
+    own = [row_of(one) for one in launches.to_dict("records")]
     rows = [place for place in names if place in own]
     if len(rows) > MOST_ROWS:
         return []
@@ -183,6 +183,10 @@ def _panels(found: xr.Dataset, window: Window, families: Sequence[str]) -> list[
         panels.append(_lines(0.9, "fault batches", batches, end))
     if "link_use" in found and found.link_use.any():
         panels.append(Panel(0.9, "link use", lambda ax: _rates(ax, found.link_use, end)))
+    if "node_link_use" in found:
+        panels.append(_links(found.node_link_use, end))
+    if "page_moves" in found and found.page_moves.any():
+        panels.append(_lines(0.9, "pages that\nmove", found.page_moves, end))
     return panels
 
 
@@ -211,6 +215,21 @@ def _rates(axes: Axes, rates: xr.DataArray, end: int) -> None:
     step_lines(rates, end=end, ax=axes)
     axes.set_ylim(-0.03, 1.03)
     axes.yaxis.set_major_formatter(PercentFormatter(1))
+
+
+def _links(use: xr.DataArray, end: int) -> Panel:
+    """A row for each link between GPUs, the darker the busier."""
+    names = [str(name) for name in use.node_link.values]
+
+    def draw(axes: Axes) -> None:
+        edges = [*use.cycle.values.tolist(), end]
+        axes.pcolormesh(edges, range(len(names) + 1), use.values.T, cmap="Greys", vmin=0, vmax=1)
+        step = -(-len(names) // MOST_ROWS)
+        axes.set_yticks([place + 0.5 for place in range(0, len(names), step)], names[::step])
+        axes.set_ylim(len(names), 0)
+        axes.tick_params(axis="y", length=0, labelsize="small")
+
+    return Panel(0.3 + 0.13 * min(len(names), 2 * MOST_ROWS), "links between GPUs", draw)
 
 
 def _named(found: xr.Dataset, **names: str) -> xr.DataArray:
