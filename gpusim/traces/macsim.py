@@ -27,7 +27,13 @@ from gpusim.traces.blocks import WARP_SIZE, BlockTrace
 from gpusim.traces.code_lines import CODE_BASE, CodePlaces
 from gpusim.traces.macsim_records import KINDS, Instruction, Kind, read_warp
 from gpusim.traces.sass import MEMORY_OPCODES, Space, moves_data
-from gpusim.traces.sass_unmodelled import EVICTION_HINTS, NO_ADDRESSES, UNKNOWN, unhonoured
+from gpusim.traces.sass_unmodelled import (
+    EVICTION_HINTS,
+    NO_ADDRESSES,
+    TAKEN_FOR_GLOBAL,
+    UNKNOWN,
+    unhonoured,
+)
 from gpusim.traces.scoreboard import Scoreboard
 from gpusim.traces.table_facts import KernelFacts
 from gpusim.traces.text import Line, read_lines
@@ -180,6 +186,8 @@ def _note(trace: BlockTrace, kind: Kind, one: Instruction) -> None:
         constant = known == "LDC" and Op.CONSTANT in trace.asked
         for reason in () if constant else unhonoured(known, known in MEMORY_OPCODES):
             trace.unread.note(reason, known)
+        if known in MEMORY_OPCODES and MEMORY_OPCODES[known][0] == Space.GENERIC:
+            trace.unread.note(TAKEN_FOR_GLOBAL, known)
         if known in MEMORY_OPCODES and record.is_streaming:
             trace.unread.note(EVICTION_HINTS, known)
     elif known in MEMORY_OPCODES:

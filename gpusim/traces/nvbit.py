@@ -32,7 +32,7 @@ from gpusim.traces.sass import (
     moves_data,
     width_conflict,
 )
-from gpusim.traces.sass_unmodelled import WIDTHS, unhonoured
+from gpusim.traces.sass_unmodelled import TAKEN_FOR_GLOBAL, WIDTHS, unhonoured
 from gpusim.traces.text import plain_stem
 
 FORMAT = "NVBit mem_trace"
@@ -117,11 +117,15 @@ class NvbitLaunch(TraceLaunch):
         if executed:
             size = access_bytes(opcode, stated)
             self._access(trace, record, opcode, _addresses(found["lanes"]), size)
+            if MEMORY_OPCODES.get(base_opcode(opcode), (None,))[0] == Space.GENERIC:
+                self.unread.note(TAKEN_FOR_GLOBAL, opcode)
 
     def _access(
         self, trace: BlockTrace, record: Record, opcode: str, address: NDArray[np.int64], size: int
     ) -> None:
         space, op = _what(opcode, int(address.max()))
+        if space != Space.SHARED:
+            address = np.where(address == 0, INACTIVE, address)
         warp = trace.warps[record.warp]
         if (address == INACTIVE).all():
             trace.idle_access(record.warp, space)
@@ -154,10 +158,9 @@ def _what(opcode: str, highest: int) -> tuple[Space, Op]:
 
 
 def _addresses(lanes: str) -> NDArray[np.int64]:
-    """The (32,) addresses of a line.
+    """The (32,) addresses of a line, `INACTIVE` for lanes that it leaves out.
 
-    Either as mem_trace prints them, a lane with address 0 being inactive, or as
-    ``Thread<lane>,<data>,<address>``.
+    Either all of them, as mem_trace prints them, or ``Thread<lane>,<data>,<address>``.
     """
     if lanes.startswith("MREF"):
         pairs = [(int(lane), int(address, 16)) for lane, address in _THREAD.findall(lanes)]
@@ -172,7 +175,7 @@ def _addresses(lanes: str) -> NDArray[np.int64]:
     for lane, value in pairs:
         if lane >= WARP_SIZE:
             raise ValueError(f"there is no lane {lane}")
-        address[lane] = value or INACTIVE
+        address[lane] = value
     return address
 
 

@@ -27,6 +27,9 @@ MULTICAST = "copies to several blocks: one block gets them"
 LOOPS = "marks of loops that wait, not modelled: they are read once"
 WIDTHS = "the trace's width and the opcode's differ; see docs/traces.md#what-is-read"
 UNKNOWN = "opcodes that gpusim does not know, counted as arithmetic"
+NO_WINDOWS = "generic accesses, whose windows the header does not tell: taken for shared memory"
+TAKEN_FOR_GLOBAL = "generic accesses, whose windows the trace does not tell: taken for global"
+NOT_IN_FILE = "of which the file has no line: they do nothing"
 
 
 def _words(text: str) -> frozenset[str]:

@@ -25,7 +25,8 @@ from gpusim.traces.blocks import WARP_SIZE, BlockTrace
 from gpusim.traces.code_lines import CODE_BASE, CodePlaces
 from gpusim.traces.launch_needs import LaunchNeeds
 from gpusim.traces.memory_budget import LINE_BYTES, Room
-from gpusim.traces.text import Line, plain_name, plain_stem, read_lines
+from gpusim.traces.sass_unmodelled import NOT_IN_FILE
+from gpusim.traces.text import PACKED, Line, plain_name, plain_stem, read_lines
 from gpusim.traces.traceg_block import Known, parse_block
 from gpusim.traces.traceg_header import KernelHeader, read_header
 from gpusim.traces.tracez import SUFFIX, TracezLaunch, read_tracez_header
@@ -101,6 +102,8 @@ def open_kernel(path: Path, needs: LaunchNeeds) -> TraceFile:
 def _listed(path: Path, number: int, command: str) -> Path:
     """The file of a kernel that a line of a list names, or one of its name beside the list.
 
+    It may have been packed since.
+
     Raises:
         UserError: there is no such file, or it is none of a kernel.
     """
@@ -111,9 +114,11 @@ def _listed(path: Path, number: int, command: str) -> Path:
             ".traceg.zst or .tracez"
         )
     moved = path.parent / kernel.name
-    if not is_file(kernel) and not is_file(moved):
-        raise UserError(f"{path}:{number}: there is no file {kernel}")
-    return kernel if is_file(kernel) else moved
+    packed = [one.with_name(one.name + end) for one in (kernel, moved) for end in sorted(PACKED)]
+    found = next((one for one in (kernel, moved, *packed) if is_file(one)), None)
+    if found is None:
+        raise UserError(f"{path}:{number}: there is no file {kernel}, nor a packed one")
+    return found
 
 
 def _unread_of(kernels: Sequence[KernelHeader], unread: Unread) -> Unread:
@@ -209,6 +214,7 @@ class TracegLaunch(TraceLaunch):
         while block not in self._passed:
             number, lines = next(self._blocks, (-1, []))
             if number < 0 and not self._found and self.blocks <= MOST_EMPTY_BLOCKS:
+                self.unread.note(NOT_IN_FILE, "thread blocks")
                 return
             if number < 0:
                 raise UserError(

@@ -16,7 +16,7 @@ from gpusim.traces.blocks import WARP_SIZE, BlockTrace
 from gpusim.traces.bulk_copies import bulk_copy, lists_lanes
 from gpusim.traces.lanes import MATRIX_ROW_BYTES, WINDOW_BYTES, matrix_rows
 from gpusim.traces.sass import Space
-from gpusim.traces.sass_unmodelled import CLUSTERS, MULTICAST
+from gpusim.traces.sass_unmodelled import CLUSTERS, MULTICAST, NO_WINDOWS, NOT_IN_FILE
 from gpusim.traces.scoreboard import Scoreboard
 from gpusim.traces.text import Line
 from gpusim.traces.traceg_decode import Instruction, decode
@@ -58,6 +58,8 @@ def parse_block(
             f"{header.path}:{line}: thread block {block.number} ends, but its last warp lacks "
             f"{parser.missing} instructions; the file is damaged"
         )
+    if absent := len(block.warps) - len(parser.seen):
+        block.unread.note(NOT_IN_FILE, "warps", absent)
 
 
 class _Parser:
@@ -74,7 +76,7 @@ class _Parser:
         self._has_lines = header.line_info
         self._line = 0
         """Line of the source of the instruction; 0: not known."""
-        self._seen: set[int] = set()
+        self.seen: set[int] = set()
         self._warp = -1
         self._scoreboard = Scoreboard(block.warps[0], block.asked)
 
@@ -98,9 +100,9 @@ class _Parser:
         if self.missing:
             raise ValueError(f"the warp before lacks {self.missing} instructions")
         warps = len(self.block.warps)
-        if not 0 <= number < warps or number in self._seen:
+        if not 0 <= number < warps or number in self.seen:
             raise ValueError(f"must be a warp that did not come yet, of 0 to {warps - 1}")
-        self._seen.add(number)
+        self.seen.add(number)
         self._warp = number
         self._scoreboard = Scoreboard(self.block.warps[number], self.block.asked)
 
@@ -173,16 +175,25 @@ class _Parser:
         lanes = _lanes(mask)
         address = np.full(WARP_SIZE, INACTIVE)
         address[lanes] = _addresses(fields, len(lanes))
-        space, size = instruction.space, instruction.size
-        assert space is not None
-        if space == Space.GENERIC:
-            space = self._space(int(address.max()))
-        op = instruction.op
+        self._scoreboard.settle(instruction.registers)
+        assert instruction.space is not None
+        if instruction.space != Space.GENERIC:
+            self._access(place, instruction, instruction.space, address)
+            return
+        for space in (Space.GLOBAL, Space.LOCAL, Space.SHARED):
+            there = self._generic(instruction, address, space)
+            if (there != INACTIVE).any():
+                self._access(place, instruction, space, there)
+
+    def _access(
+        self, place: int, instruction: Instruction, space: Space, address: NDArray[np.int64]
+    ) -> None:
+        """What lanes access in one memory."""
+        op, size = instruction.op, instruction.size
         if instruction.coherent and space == Space.GLOBAL:
             op = Op.COHERENT_LOAD
         elif self._reads_only and instruction.read_only and space == Space.GLOBAL:
             op = Op.READ_ONLY
-        self._scoreboard.settle(instruction.registers)
         if instruction.matrices:
             address = matrix_rows(address, instruction.matrices)
             self.block.access(self._warp, place, space, op, address, MATRIX_ROW_BYTES)
@@ -207,15 +218,27 @@ class _Parser:
         else:
             self.block.idle_access(self._warp, Space.GLOBAL)
 
-    def _space(self, address: int) -> Space:
-        """Where a generic address lies.
+    def _generic(
+        self, instruction: Instruction, address: NDArray[np.int64], space: Space
+    ) -> NDArray[np.int64]:
+        """The generic addresses that lie in one memory, `INACTIVE` elsewhere.
 
-        Without the bases of the windows it counts as shared memory, as Accel-Sim's reader has it.
+        Without the bases of the windows all count as shared memory, as in Accel-Sim's reader.
         """
         shared, local = self._header.shared_base, self._header.local_base
-        if not shared or not local or 0 <= address - shared < WINDOW_BYTES:
-            return Space.SHARED
-        return Space.LOCAL if 0 <= address - local < WINDOW_BYTES else Space.GLOBAL
+        if not shared or not local:
+            if space != Space.SHARED:
+                return np.full(WARP_SIZE, INACTIVE)
+            self.block.unread.note(NO_WINDOWS, instruction.base)
+            return address
+        in_shared = (address >= shared) & (address - shared < WINDOW_BYTES)
+        in_local = (address >= local) & (address - local < WINDOW_BYTES) & ~in_shared
+        inside = {
+            Space.SHARED: in_shared,
+            Space.LOCAL: in_local,
+            Space.GLOBAL: ~(in_shared | in_local),
+        }
+        return np.where(inside[space], address, INACTIVE)
 
 
 @lru_cache(maxsize=4096)

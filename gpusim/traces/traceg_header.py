@@ -128,6 +128,8 @@ def header_of(path: Path, lines: Iterable[Line], needs: LaunchNeeds) -> KernelHe
         pair = _PAIR.match(line)
         if not pair:
             raise UserError(f"{path}:{number}: {line[:80]!r}: must be '-key = value' here")
+        if pair["key"] in fields:
+            raise UserError(f"{path}:{number}: -{pair['key'][:40]} comes a second time")
         fields[pair["key"]] = number, pair["value"]
     return _Fields(path, fields).header(needs)
 

@@ -6,6 +6,9 @@ from collections import Counter
 
 COLUMNS = "columns of the file, not read"
 
+_MOST_NAMES = 16
+"""Names of one reason that a warning has; of the others it has their number."""
+
 
 class Unread:
     """Counts of one application, by reason and by what it was."""
@@ -38,6 +41,9 @@ class Unread:
         """All counts: ``100 TEX, 3 SULD: accesses not in the trace, not modelled; 7 CCTL: …``."""
         parts = []
         for reason, counts in self._counts.items():
-            names = ", ".join(f"{count} {what}" for what, count in counts.most_common())
-            parts.append(f"{names}: {reason}")
+            names = [f"{count} {what}" for what, count in counts.most_common(_MOST_NAMES)]
+            if len(counts) > _MOST_NAMES:
+                rest = counts.total() - sum(dict(counts.most_common(_MOST_NAMES)).values())
+                names.append(f"{rest} of {len(counts) - _MOST_NAMES} other names")
+            parts.append(f"{', '.join(names)}: {reason}")
         return "; ".join(parts)

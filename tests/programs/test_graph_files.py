@@ -263,7 +263,7 @@ PATH = [[1], [0, 2], [1, 3], [2]]
             RING,
             [3, 1, 2],
         ),
-        ("out.konect", "% bip unweighted\n1 1\n1 2\n2 1\n", [[2, 3], [2], [], []], None),
+        ("out.konect", "% bip unweighted\n1 1\n1 2\n2 1\n", [[2, 3], [2], [0, 1], [0]], None),
         ("t.txt", "1 2 1082040961\n2 3 1082155839\n3 1 1082414391\n", RING, None),
         ("w.wel", "0 1 3\n1 2 4\n2 0 5\n", RING, [3, 4, 5]),
         ("n.edges", "% comment\n1 2\n2 3\n3 1\n", RING, None),
@@ -272,6 +272,8 @@ PATH = [[1], [0, 2], [1, 3], [2]]
         ("g.csv", "1,2\n2,3\n3,1\n", RING, None),
         ("any", "\ufeffSource;Target;Weight\n1;2;7\n2;3;8\n3;1;9\n", RING, [7, 8, 9]),
         ("g.csv", '"weight","to","from"\n7,2,1\n8,3,2\n9,1,3\n', RING, [7, 8, 9]),
+        ("g.csv", "id,source,target\n0,1,2\n1,2,3\n2,3,1\n", RING, None),
+        ("g.csv", "node,target\n1,2\n2,3\n3,1\n", RING, None),
         ("g.tsv", "# c\nfrom\tto\ttime\n1\t2\t5\n2\t3\t5\n3\t1\t5\n", RING, None),
         ("g.col", "c colouring\np edge 3 3\ne 1 2\ne 2 3\ne 3 1\n", BOTH, None),
         (

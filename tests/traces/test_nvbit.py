@@ -150,3 +150,9 @@ def test_blocks_of_which_nothing_tells_are_a_mere_claim(tmp_path):
     )
     with pytest.raises(UserError, match=wanted):
         opened(tmp_path / "run.txt", text, record("0,0,0", 0, "STG.E", {0: BASE}))
+
+
+def test_shared_memory_begins_at_0(tmp_path):
+    rows = {lane: 128 * lane for lane in range(32)}
+    _, (kernel,) = opened(tmp_path / "t.txt", launch(), record("0,0,0", 0, "LDS", rows))
+    assert [argument for op, argument, _ in told(kernel, 0)[0] if op == "SHARED"] == [32]

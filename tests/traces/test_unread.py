@@ -191,6 +191,73 @@ def test_records_of_macsim(tmp_path):
     )
 
 
+def warned(path):
+    """What a reader counts in all blocks of a trace, and what the first block's warps do."""
+    application = open_trace(path).applications[0].start()
+    (kernel,) = application.launches()
+    did = [operations(kernel, number) for number in range(kernel.blocks)]
+    return list(application.warnings()), did[0] if did else []
+
+
+def test_generic_accesses_lane_by_lane(tmp_path):
+    shared, local = 0x7F0700000000, 0x7F0500000000
+    addresses = f"{BASE:#x} {shared + 128:#x} {local + 4:#x} {BASE + 4:#x} {shared + 256:#x}"
+    path = traceg(tmp_path / "k.traceg", f"1f 1 R4 LD.E 1 R2 4 0 {addresses} 0")
+    warnings, (did,) = warned(path)
+    loads = [used(lanes) for op, _, lanes in did if op == "LOAD"]
+    assert loads[0] == {0: BASE, 3: BASE + 4}
+    assert list(loads[1]) == [2]
+    assert loads[1][2] >= 0xC00000000000
+    assert [argument for op, argument, _ in did if op == "SHARED"] == [2]
+    assert warnings == []
+
+
+def test_generic_accesses_without_windows_are_counted(tmp_path):
+    text = f"f 1 R4 LD.E 1 R2 4 1 {BASE:#x} 4 0"
+    path = traceg(tmp_path / "k.traceg", text, text, shmem__base_addr=None)
+    (warning,), (did,) = warned(path)
+    assert warning.endswith(
+        "2 LD: generic accesses, whose windows the header does not tell: taken for shared memory"
+    )
+    assert [op for op, *_ in did].count("SHARED") == 2
+
+
+def test_generic_accesses_of_mem_trace_are_counted(tmp_path):
+    _, (kernel,) = opened(tmp_path / "t.txt", launch(), record("0,0,0", 0, "LD.E", {0: BASE}))
+    operations(kernel)
+    assert "1 LD.E: generic accesses, whose windows the trace does not tell" in kernel.unread.text()
+
+
+def test_blocks_and_warps_that_a_file_leaves_out_are_counted(tmp_path):
+    path = write(tmp_path / "k.traceg", header(grid__dim="(3,1,1)"))
+    (warning,), _ = warned(path)
+    assert warning.endswith("3 thread blocks: of which the file has no line: they do nothing")
+    text = header(block__dim="(128,1,1)") + block([[EXIT], [EXIT]])
+    (warning,), _ = warned(write(tmp_path / "w.traceg", text))
+    assert warning.endswith("2 warps: of which the file has no line: they do nothing")
+
+
+def test_a_header_says_each_thing_once(tmp_path):
+    text = header().replace("-nregs = 8", "-nregs = 8\n-nregs = 9")
+    with pytest.raises(gpusim.UserError, match=r"k.traceg:7: -nregs comes a second time"):
+        open_trace(write(tmp_path / "k.traceg", text + block([[EXIT]])))
+
+
+def test_many_names_are_summed_up():
+    unread = Unread()
+    for number in range(20):
+        unread.note("not read", f"N{number}", 100 - number)
+    text = unread.text()
+    assert "100 N0, 99 N1" in text
+    assert text.endswith("85 N15, 330 of 4 other names: not read")
+
+
+def test_a_kernel_may_have_been_packed_since_its_list_was_written(tmp_path):
+    write(tmp_path / "kernel-1.traceg.xz", header() + block([[EXIT]]))
+    (application,) = open_trace(write(tmp_path / "kernelslist.g", "kernel-1.traceg\n")).applications
+    assert [kernel.name for kernel in application.start().launches()] == ["toy"]
+
+
 def test_no_opcode_is_in_two_tables():
     assert not ARITHMETIC & set(UNMODELLED)
     assert not ARITHMETIC & set(MEMORY_OPCODES)

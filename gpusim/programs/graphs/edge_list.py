@@ -20,7 +20,9 @@ _SEPARATORS = frozenset(b',;|"')
 _PROMISE = re.compile(r"Nodes:\s*([0-9]+)\s+Edges:\s*([0-9]+)")
 _UNDIRECTED = re.compile(r"\bundirected graph\b|^[#%/]+\s*undirected\b|^%+\s*sym\b", re.IGNORECASE)
 _BIPARTITE = re.compile(r"^%+\s*bip\b", re.IGNORECASE)
-_FROM = frozenset({"from", "source", "src", "tail", "u", "i", "a", "fromnodeid", "node", "id"})
+_FROM = frozenset({"from", "source", "src", "tail", "u", "i", "a", "fromnodeid"})
+_ROW_OF = frozenset({"node", "id"})
+"""Names of a column of sources, if no other column is one; else they number the rows."""
 _TO = frozenset({"to", "target", "dst", "dest", "destination", "head", "v", "j", "b", "tonodeid"})
 _WEIGHT = frozenset({"weight", "w", "value", "rating", "weights"})
 
@@ -46,9 +48,10 @@ def read_edge_list(lines: Lines, name: str) -> Graph:
     Comments begin with ``#``, ``%`` or ``//``; columns stand apart by white space, commas or
     semicolons; a first line may name them.  Vertex numbers may have gaps; the vertices that occur
     are renumbered from 0 in their order.  A comment ``Nodes: V Edges: M`` is checked.  Where the
-    comments say so (SNAP: ``Undirected graph``, KONECT: ``sym``), an edge is an arc in both
-    directions; in a ``bip`` graph of KONECT the vertices of the second column follow those of the
-    first.  A third column of whole numbers from `FIRST_TIME` on is a time.
+    comments say so (SNAP: ``Undirected graph``, KONECT: ``sym``, ``bip``), an edge is an arc in
+    both directions; in a ``bip`` graph of KONECT ("always undirected", its help on formats) the
+    vertices of the second column follow those of the first.  A third column of whole numbers from
+    `FIRST_TIME` on is a time.
 
     Raises:
         UserError: the file is damaged.
@@ -78,7 +81,7 @@ def read_edge_list(lines: Lines, name: str) -> Graph:
         )
     at = columns.get("weight", -1 if columns else 2)
     weight = _weights(tokens[place == at]) if 0 <= at < width else None
-    if stated.undirected:
+    if stated.undirected or stated.bipartite:
         tail, head, weight = both_directions(vertices, tail, head, weight)
     return graph_from_arcs(name, vertices, tail, head, weight)
 
@@ -107,6 +110,8 @@ def _columns(tokens: Tokens) -> tuple[Tokens, dict[str, int]]:
         for what, known in (("from", _FROM), ("to", _TO), ("weight", _WEIGHT)):
             if word in known:
                 columns.setdefault(what, place)
+    if "from" not in columns:
+        columns.update([("from", place) for place, word in enumerate(names) if word in _ROW_OF])
     if not {"from", "to"} <= columns.keys():
         raise tokens.fail(
             0, f"names of columns without source and target: {' '.join(names)[:60]!r}"
