@@ -53,6 +53,19 @@ def _parts(node: NodeConfig) -> Iterator[Problem]:
         )
     if node.migration is not None and node.host_mmu is None:
         yield Problem(("node", "migration"), "of no effect without node.host_mmu; leave it out")
+    yield from _without_host(node)
+
+
+def _without_host(node: NodeConfig) -> Iterator[Problem]:
+    """Policies that are never asked."""
+    for name in ("invalidation", "forwarding"):
+        if getattr(node, name) is not None and node.host_mmu is None:
+            yield Problem(("node", name), "of no effect without node.host_mmu; leave it out")
+    fixed = node.migration is not None and node.migration.cost == "fixed"
+    if fixed and node.invalidation is not None:
+        yield Problem(
+            ("node", "invalidation"), 'of no effect with node.migration.cost = "fixed"; use "steps"'
+        )
 
 
 def _refusals(config: GpuConfig) -> Iterator[Problem]:

@@ -6,7 +6,7 @@ from attrs import frozen
 
 from gpusim.config.choices import choice_of
 from gpusim.core.policy import PolicyConfig
-from gpusim.core.registry import Slot, policy_of
+from gpusim.core.registry import Slot, maybe_policy_of, policy_of
 from gpusim.files.units import Bandwidth, Bytes, Duration, cycles
 
 TOPOLOGIES = ("all-to-all", "ring", "mesh", "switch")
@@ -97,6 +97,10 @@ class NodeConfig:
         host_mmu: what a GPU asks for pages that its own table lacks; None: it has them at once.
         migration: what a move takes; None: all its steps.
         copy_engines: which execute copies of programs; None: SMs do, as a kernel.
+        invalidation: policy: which GPUs forget a page that moves, and when their tables' entries
+            are written; None: those that have it, at once.
+        forwarding: policy: which far faults go to the host without a walk, and which are walked by
+            another GPU as well; None: none.
     """
 
     gpus: int
@@ -108,3 +112,5 @@ class NodeConfig:
     host_mmu: HostMmuConfig | None = None
     migration: MigrationConfig | None = None
     copy_engines: CopyEngineConfig | None = None
+    invalidation: PolicyConfig | None = maybe_policy_of(Slot.INVALIDATION)
+    forwarding: PolicyConfig | None = maybe_policy_of(Slot.FORWARDING)

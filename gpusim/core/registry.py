@@ -42,6 +42,8 @@ class Slot(StrEnum):
     BLOCK_SHARES = "block shares of GPUs"
     PAGE_PLACEMENT = "page placement"
     REMOTE_PAGES = "remote pages"
+    INVALIDATION = "invalidation"
+    FORWARDING = "far fault forwarding"
     FRAME_GUESS = "frame guess"
 
 

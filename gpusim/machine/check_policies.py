@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 
 from gpusim.config.check_unified import check_unified
+from gpusim.config.node import NodeConfig
 from gpusim.config.schema import LRU, GpuConfig
 from gpusim.config.translation import TlbConfig
 from gpusim.core.engine import Environment
@@ -82,9 +83,22 @@ def check_policies(config: GpuConfig) -> Iterator[Problem]:
         yield from _check_made(own, ("node", "placement"), Slot.PAGE_PLACEMENT, *made)
         made = config.node.remote, *made[1:]
         yield from _check_made(own, ("node", "remote"), Slot.REMOTE_PAGES, *made)
+        yield from _check_far_faults(own, config.node, config.memory.table_entries)
     for key, replacement, ways in _replaced(config):
         yield from _check_replacement(own, key, replacement, ways)
     yield from _check_dram(config, own)
+
+
+def _check_far_faults(
+    own: Collection[str], node: NodeConfig, table_entries: int
+) -> Iterator[Problem]:
+    """Policies of invalidations and of forwarding, where there are some."""
+    gpus = max(node.gpus, 1)
+    if node.invalidation is not None:
+        key, made = ("node", "invalidation"), (node.invalidation, gpus, table_entries)
+        yield from _check_made(own, key, Slot.INVALIDATION, *made)
+    if node.forwarding is not None:
+        yield from _check_made(own, ("node", "forwarding"), Slot.FORWARDING, node.forwarding, gpus)
 
 
 def policies_of(config: GpuConfig) -> Iterator[tuple[Key, Slot, PolicyConfig]]:

@@ -16,9 +16,11 @@ from gpusim.hardware.node import (
     AccessesUnderWay,
     FarFaults,
     FarFaultSite,
+    Forwarding,
     Gateway,
     GpuSide,
     HostMmu,
+    Invalidation,
     MoveSite,
     PageMoves,
     RemotePages,
@@ -66,9 +68,26 @@ class FarMemory:
         self.policy: RemotePages = make_policy(
             Slot.REMOTE_PAGES, node.remote, node.gpus, config.memory.page
         )
-        site = MoveSite(env, config.clock, apps, self._trip, node.migration, drop)
+        self._invalidation: Invalidation | None = None
+        if node.invalidation is not None:
+            self._invalidation = make_policy(
+                Slot.INVALIDATION, node.invalidation, node.gpus, config.memory.table_entries
+            )
+        self._forwarding: Forwarding | None = None
+        if node.forwarding is not None:
+            self._forwarding = make_policy(Slot.FORWARDING, node.forwarding, node.gpus)
+        site = MoveSite(
+            env,
+            config.clock,
+            apps,
+            self._trip,
+            node.migration,
+            drop,
+            self._invalidation,
+            self._forwarding,
+        )
         self.moves = PageMoves(site, table, self.policy)
-        self.host = HostMmu(env, host, config.clock, apps, self.moves.resolve)
+        self.host = HostMmu(env, host, config.clock, apps, self.moves.resolve, self._forwarding)
         self.stages: list[FarFaults] = []
         self._accesses = [AccessesUnderWay() for _ in range(node.gpus)]
 
@@ -82,10 +101,14 @@ class FarMemory:
             self.host.requests,
             self._trip,
             self.moves.enter,
+            self._table.of_users,
+            system.domain.sms.start,
+            self._invalidation,
+            self._forwarding,
         )
         stage = FarFaults(site, system.walkers)
         self.stages.append(stage)
-        self.moves.faults = self.stages
+        self.moves.faults = self.host.gpus = self.stages
         return stage
 
     def watched(self, way: Sink, gpu: int) -> Sink:
@@ -106,7 +129,7 @@ class FarMemory:
         ]
         for mapping in self._table.mappings():
             gpu = self._table.gpu_of(mapping.pfn)
-            tables[gpu].enter(mapping)
+            self.moves.has(mapping, gpu)
             self.moves.holds(mapping.tag, gpu)
         for gateway in gateways if self.policy.counts else ():
             gateway.on_remote.listen(self.moves.accessed)
@@ -115,8 +138,11 @@ class FarMemory:
                 sm.lsu.on_request.listen(self._accesses[gpu].ended)
 
     def attach(self, board: SignalBoard) -> None:
-        """Hand the policy the signals of the machine."""
-        self.policy.attach(board.at(range(self._config.sms)))
+        """Hand the policies the signals of the machine."""
+        signals = board.at(range(self._config.sms))
+        for policy in (self.policy, self._invalidation, self._forwarding):
+            if policy is not None:
+                policy.attach(signals)
 
     @property
     def components(self) -> Iterator[Component]:

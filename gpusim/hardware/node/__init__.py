@@ -14,11 +14,14 @@ from gpusim.hardware.node.accesses import AccessesUnderWay, WatchedExit
 from gpusim.hardware.node.array_homes import ArrayHomes
 from gpusim.hardware.node.copy_engines import CopyEngines, CopyEngineSite, CopyPorts
 from gpusim.hardware.node.far_faults import FarFaults, FarFaultSite
+from gpusim.hardware.node.forwarding import Forwarding
 from gpusim.hardware.node.gateway import CrossbarPorts, Gateway, GatewaySite, Switch
 from gpusim.hardware.node.host_mmu import HostMmu
+from gpusim.hardware.node.invalidation import Invalidation
 from gpusim.hardware.node.link import NodeLink, NodeLinkSite
+from gpusim.hardware.node.move_site import GpuSide, MoveSite
 from gpusim.hardware.node.packet import Packet, RemoteAccess
-from gpusim.hardware.node.page_moves import GpuSide, MoveSite, PageMoves
+from gpusim.hardware.node.page_moves import PageMoves
 from gpusim.hardware.node.placement import PagePlacement
 from gpusim.hardware.node.remote_pages import RemotePages
 from gpusim.hardware.node.routing import BeyondMemory, ToMemories, with_ports
@@ -36,10 +39,12 @@ __all__ = [
     "CrossbarPorts",
     "FarFaultSite",
     "FarFaults",
+    "Forwarding",
     "Gateway",
     "GatewaySite",
     "GpuSide",
     "HostMmu",
+    "Invalidation",
     "MoveSite",
     "NodeLink",
     "NodeLinkSite",

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from typing import Any, Final, Protocol
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from typing import Any, Final
 
 import attr
 from attrs import frozen
 from mypy_extensions import mypyc_attr
 
-from gpusim.config.node import MigrationConfig
 from gpusim.core.component import Component
 from gpusim.core.counters import count
-from gpusim.core.engine import NEVER, EventLoop, Port, Probe
+from gpusim.core.engine import NEVER, Port, Probe
 from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping
 from gpusim.core.metrics import Metric, Ratio, Total, declare_metrics
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.unboxed import pair
-from gpusim.files.units import Hertz
-from gpusim.hardware.node.accesses import AccessesUnderWay
 from gpusim.hardware.node.far_faults import FarFault, FarFaults
-from gpusim.hardware.node.gateway import Gateway
+from gpusim.hardware.node.move_site import GpuSide, MoveSite, NodePages
+from gpusim.hardware.node.own_walk import OwnWalk
 from gpusim.hardware.node.remote_pages import RemotePages
 
 CHUNK_BYTES: Final = 4096
@@ -65,63 +63,6 @@ declare_metrics(
         Ratio("migration_cycles", "migrations"),
     ),
 )
-
-
-class NodePages(Protocol):
-    """The pages of a node, as far as moves need them (see `gpusim.hardware.walk.NodeTable`)."""
-
-    def touch(self, tag: int, gpu: int) -> Mapping:
-        """What covers a page, which is placed now if `gpu` is the first that asks for it."""
-
-    def gpu_of(self, pfn: int) -> int:
-        """The GPU in whose memory a frame lies."""
-
-    def find(self, tag: int) -> Mapping | None:
-        """What covers a page now, if anything does."""
-
-    def move(self, mapping: Mapping, gpu: int) -> bool:
-        """Give a page a frame of a GPU; False: there is none."""
-
-    def page_bytes(self, mapping: Mapping) -> int:
-        """Bytes of a page."""
-
-
-@frozen(eq=False)
-class GpuSide:
-    """One GPU, as moves of pages see it.
-
-    Attributes:
-        gateway: to its links.
-        accesses: under way, of its SMs.
-        forget: whatever holds a page there forgets it.
-        enter: puts a page into its table.
-    """
-
-    gateway: Gateway
-    accesses: AccessesUnderWay
-    forget: Callable[[Mapping], None]
-    enter: Callable[[Mapping], None]
-
-
-@frozen(eq=False)
-class MoveSite:
-    """Where moves of pages stand in a node.
-
-    Attributes:
-        env: the environment.
-        clock: of the core.
-        apps: applications that share the machine.
-        trip: cycles of a message between a GPU and the host.
-        config: what a move takes; None: all its steps.
-        drop: caches forget the lines of a page.
-    """
-
-    env: EventLoop
-    clock: Hertz
-    apps: int
-    trip: int
-    config: MigrationConfig | None
-    drop: Callable[[Mapping], None]
 
 
 class _Move:
@@ -225,6 +166,8 @@ class PageMoves(Component):
         self._pages = pages
         self._trip = site.trip
         self._drop = site.drop
+        self._invalidation = site.invalidation
+        self._forwarding = site.forwarding
         fixed = site.config is not None and site.config.cost == "fixed"
         self._fixed = site.config.latency.cycles(site.clock) if fixed and site.config else -1
         self._holders: dict[int, int] = {}
@@ -254,8 +197,17 @@ class PageMoves(Component):
             yield None if upcoming == NEVER else upcoming - self.env._now
 
     def holds(self, tag: int, gpu: int) -> None:
-        """A GPU's table has a page."""
+        """A GPU's table has a page, or will have it."""
         self._holders[tag] = self._holders.get(tag, 0) | 1 << gpu
+
+    def has(self, mapping: Mapping, gpu: int) -> None:
+        """A page is entered into a GPU's table."""
+        self.gpus[gpu].enter(mapping)
+        for tag in range(mapping.tag, mapping.tag + mapping.pages):
+            if self._invalidation is not None:
+                self._invalidation.written(tag, gpu)
+            if self._forwarding is not None:
+                self._forwarding.entered(tag, gpu)
 
     # -- faults ----------------------------------------------------------------------------------
 
@@ -289,7 +241,7 @@ class PageMoves(Component):
         """The host's answer is there: the page is entered, unless it has been taken away again."""
         mapping = self._pages.find(tag)
         if mapping is not None and self._holders.get(mapping.tag, 0) >> gpu & 1:
-            self.gpus[gpu].enter(mapping)
+            self.has(mapping, gpu)
             key = mapping.tag, gpu
             if key in self._arrivals:
                 self._unused.send((key, self._arrivals[key]))
@@ -322,9 +274,11 @@ class PageMoves(Component):
         if self._fixed >= 0:
             self._steps.send(_Step(_PASSED, move), self._fixed)
             return
-        holders = self._holders.get(tag, 0)
+        asked = self._holders.get(tag, 0)
+        if self._invalidation is not None:
+            asked = self._invalidation.asked(tag, asked)
         for one in range(len(self.gpus)):
-            if holders >> one & 1:
+            if asked >> one & 1:
                 move.left += 1
                 self._steps.send(_Step(_FORGET, move, one), self._trip)
         self.counters[move.app].messages += move.left
@@ -342,11 +296,7 @@ class PageMoves(Component):
         elif step.what == _FORGET:
             if self._keeps(step, step.gpu):
                 return
-            self._forget(move.tag, step.gpu)
-            done = _Step(_ACKNOWLEDGED, move)
-            self.gpus[step.gpu].accesses.when_drained(
-                move.tag, lambda: self._steps.send(done, self._trip)
-            )
+            self._asked_to_forget(move, step.gpu)
         elif step.what == _ACKNOWLEDGED:
             self.counters[move.app].acknowledgements += 1
             move.left -= 1
@@ -357,6 +307,25 @@ class PageMoves(Component):
             for gpu in range(len(self.gpus)):
                 self._forget(move.tag, gpu)
             self._end(move)
+
+    def _asked_to_forget(self, move: _Move, gpu: int) -> None:
+        """A GPU has been asked to forget the page of a move: at once, or after a walk."""
+        policy = self._invalidation
+
+        def forget(_: OwnWalk | None = None) -> None:
+            self._forget(move.tag, gpu)
+            done = _Step(_ACKNOWLEDGED, move)
+            self.gpus[gpu].accesses.when_drained(
+                move.tag, lambda: self._steps.send(done, self._trip)
+            )
+
+        if policy is None:
+            forget()
+        elif policy.keeps(move.tag, gpu):
+            forget()
+            self.faults[gpu].invalidate_later()
+        else:
+            self.faults[gpu].walk(move.tag, forget)
 
     def _keeps(self, step: _Step, gpu: int) -> bool:
         """Whether a GPU has not used the page of a step yet, which then comes later."""
@@ -371,6 +340,9 @@ class PageMoves(Component):
         if holders >> gpu & 1 and mapping is not None:
             self._holders[tag] = holders & ~(1 << gpu)
             self.gpus[gpu].forget(mapping)
+            if self._forwarding is not None:
+                for one in range(mapping.tag, mapping.tag + mapping.pages):
+                    self._forwarding.left(one, gpu)
 
     def _copy(self, move: _Move) -> None:
         """Send a page over the links."""
@@ -437,6 +409,10 @@ class PageMoves(Component):
 
     def policies(self) -> Iterator[tuple[str, object]]:
         yield "node.remote", self.policy
+        if self._invalidation is not None:
+            yield "node.invalidation", self._invalidation
+        if self._forwarding is not None:
+            yield "node.forwarding", self._forwarding
 
     def app_counters(self, app: int) -> Iterable[object]:
         return (self.counters[app],)

@@ -83,6 +83,10 @@ class NodeTable(PageTable):
         """The GPU in whose memory a frame lies."""
         return (pfn << self.page_shift) // self.size
 
+    def of_users(self, tag: int) -> bool:
+        """Whether a page lies among the addresses of users."""
+        return (tag & VPN_MASK) >> (USER_BITS - self.page_shift) == 0
+
     def page_bytes(self, mapping: Mapping) -> int:
         """Bytes of a page."""
         return mapping.pages << self.page_shift
@@ -115,8 +119,9 @@ class NodeTable(PageTable):
                 yield path.mapping
 
     def _new_frames(self, asid: int, vpn: int) -> Frames:
-        own = vpn >> (USER_BITS - self.page_shift) > 0
-        gpu = self.asking if own else self._where.place(asid, vpn, self.asking)
+        gpu = self.asking
+        if self.of_users(vpn):
+            gpu = self._where.place(asid, vpn, self.asking)
         frames = self.by_gpu[gpu][asid].new_frames(asid, vpn)
         self._given[frames.pfn] = frames.pages
         return frames
@@ -203,7 +208,7 @@ class FarTable(GpuTable):
         self.on_demand = True
 
     def look(self, asid: int, vpn: int) -> PagePath:
-        own = vpn >> (USER_BITS - self.page_shift) > 0
+        own = not self._node.of_users(vpn)
         if own or asid << ASID_SHIFT | vpn in self._paths:
             return self.walk(asid, vpn)
         entries, prefixes = self._trace(asid, vpn, self._unit)
