@@ -21,7 +21,7 @@ from gpusim.core.structures import Dimensions, Storage, bits_for
 from gpusim.core.warp_program import Buffer, Launch
 from gpusim.hardware.cache import CacheBypass
 from gpusim.hardware.dram import Completion, DramQueue, FrFcfs, Waiting
-from gpusim.hardware.node import PagePlacement, RemotePages
+from gpusim.hardware.node import Forwarding, Invalidation, PagePlacement, RemotePages
 from gpusim.hardware.paging import Eviction, Fault, Migration, PagePrefetch, Resident
 from gpusim.hardware.sm.block_placement import BlockPlacement, Fits, RoundRobinPlacement
 from gpusim.hardware.sm.block_shares import BlockShares
@@ -85,10 +85,12 @@ __all__ = [
     "Fault",
     "FillPolicy",
     "Fits",
+    "Forwarding",
     "FrFcfs",
     "FrameAllocator",
     "FrameGuess",
     "Frames",
+    "Invalidation",
     "Kernel",
     "KernelFunction",
     "KernelLaunch",

@@ -19,6 +19,7 @@ from gpusim.hardware.cache import CacheBypass, InvalidationFilter, SynonymTable
 from gpusim.hardware.dram import DramQueue
 from gpusim.hardware.dram.pressure import walk_counters, warp_counters
 from gpusim.hardware.fbt import make_table
+from gpusim.hardware.node import Forwarding, Invalidation, RemotePages
 from gpusim.hardware.paging import AccessCounters, Eviction, FaultBuffer, Migration
 from gpusim.hardware.sm.block_placement import BlockPlacement
 from gpusim.hardware.sm.frame_guess import FrameGuess
@@ -89,6 +90,7 @@ def storage(model: LoadedModel) -> list[Part]:
         *_cache_parts(config, sizes),
         *_walk_parts(config, sizes),
         *_paging_parts(config, sizes),
+        *_node_parts(config, sizes),
         *(() if config.dram.ideal else _dram_parts(config, sizes)),
     ]
 
@@ -217,6 +219,26 @@ def _paging_parts(config: GpuConfig, sizes: Dimensions) -> Iterator[Part]:
     if paging.migration == "accesses":
         blocks = -(-config.memory.size // paging.migration_block)
         yield from _parts("paging", 1, (AccessCounters.storage(blocks, paging.threshold),))
+
+
+def _node_parts(config: GpuConfig, sizes: Dimensions) -> Iterator[Part]:
+    """What decides about pages of a node: in each GPU, and at the host."""
+    node = config.node
+    if node is None or node.host_mmu is None:
+        return
+    pages = config.memory.size // config.memory.page
+    remote: RemotePages = make_policy(Slot.REMOTE_PAGES, node.remote, node.gpus, config.memory.page)
+    yield from _parts("node.remote", node.gpus, remote.storage(sizes, pages))
+    if node.invalidation is not None:
+        invalidation: Invalidation = make_policy(
+            Slot.INVALIDATION, node.invalidation, node.gpus, config.memory.table_entries
+        )
+        yield from _parts("node.invalidation", node.gpus, invalidation.storage(sizes))
+    if node.forwarding is not None:
+        forwarding: Forwarding = make_policy(Slot.FORWARDING, node.forwarding, node.gpus)
+        own, host = forwarding.storage(sizes) or (None, ())
+        yield from _parts("node.forwarding", node.gpus, own)
+        yield from _parts("node.host_mmu", 1, host)
 
 
 def _dram_parts(config: GpuConfig, sizes: Dimensions) -> Iterator[Part]:

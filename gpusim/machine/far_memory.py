@@ -89,7 +89,7 @@ class FarMemory:
         self.moves = PageMoves(site, table, self.policy)
         self.host = HostMmu(env, host, config.clock, apps, self.moves.resolve, self._forwarding)
         self.stages: list[FarFaults] = []
-        self._accesses = [AccessesUnderWay() for _ in range(node.gpus)]
+        self._accesses = [AccessesUnderWay(gpu) for gpu in range(node.gpus)]
 
     def before(self, system: MemorySystem) -> FarFaults:
         """The stage in front of the walkers of a GPU."""
@@ -131,8 +131,11 @@ class FarMemory:
             gpu = self._table.gpu_of(mapping.pfn)
             self.moves.has(mapping, gpu)
             self.moves.holds(mapping.tag, gpu)
-        for gateway in gateways if self.policy.counts else ():
-            gateway.on_remote.listen(self.moves.accessed)
+        if self.policy.counts:
+            own = self.policy.counts_own
+            seen = [one.on_left for one in self._accesses] if own else []
+            for probe in seen or [gateway.on_remote for gateway in gateways]:
+                probe.listen(self.moves.accessed)
         for gpu, sms in enumerate(sms_of) if self.policy.moves else ():
             for sm in sms:
                 sm.lsu.on_request.listen(self._accesses[gpu].ended)

@@ -62,7 +62,7 @@ def test_who_is_asked_and_what_the_walk_takes(
 
 def test_a_page_whose_entry_is_void_is_not_walked() -> None:
     # The message to GPU 1 comes in cycle 10,413, while a walk of page 3 is under way there: the
-    # entry of page 1 stays void.  In that time its other warp loads page 1, for which nothing walks.
+    # entry of page 1 stays void.  In that time the warp loads page 1, which is not walked.
     config = _host(remote=ON_TOUCH, invalidation=PolicyConfig("lazy"))
     both = [("load", page(3)), ("compute", 150), ("load", page(1)), ("wait",)]
     blocks = [[_after(9500, *LOAD), []], [_after(1, *LOAD), _after(10_300, *both)]]

@@ -21,8 +21,10 @@ from gpusim.plugin import (
     Fault,
     FillPolicy,
     Fits,
+    Forwarding,
     FrameAllocator,
     FrameGuess,
+    Invalidation,
     Launch,
     Mapping,
     MemoryRequest,
@@ -411,6 +413,46 @@ class OnTouch(RemotePages):
         return True
 
 
+class AfterAWalk(Invalidation):
+    """All GPUs are asked, whose walkers come to the entry first."""
+
+    def __init__(self, gpus: int, table_entries: int, *, level: int = 0) -> None:
+        super().__init__(gpus, table_entries)
+        self.level = level
+
+    attach = listen
+
+    def asked(self, tag: int, holders: int) -> int:
+        return (1 << self.gpus) - 1
+
+    def keeps(self, tag: int, gpu: int) -> bool:
+        return False
+
+
+class Known(Forwarding):
+    """What tables have is known, without a filter."""
+
+    def __init__(self, gpus: int, *, level: int = 0) -> None:
+        super().__init__(gpus)
+        self.level = level
+        self.having: set[tuple[int, int]] = set()
+
+    attach = listen
+
+    def entered(self, tag: int, gpu: int) -> None:
+        self.having.add((tag, gpu))
+
+    def left(self, tag: int, gpu: int) -> None:
+        self.having.discard((tag, gpu))
+
+    def absent(self, tag: int, gpu: int) -> bool:
+        return (tag, gpu) not in self.having
+
+    def holder(self, tag: int, gpu: int, queued: int) -> int:
+        others = ((gpu + further) % self.gpus for further in range(1, self.gpus))
+        return next((one for one in others if queued and (tag, one) in self.having), -1)
+
+
 class Passes(StageProcess):
     """Passes everything on at once, each way; a warp that waits for it is in a state of its own."""
 
@@ -569,6 +611,8 @@ LIKE: dict[str, tuple[Slot, str, str]] = {
     "Shares": (Slot.BLOCK_SHARES, "node.blocks", "contiguous"),
     "InTurn": (Slot.PAGE_PLACEMENT, "node.placement", "interleave"),
     "OnTouch": (Slot.REMOTE_PAGES, "node.remote", "migrate-on-touch"),
+    "AfterAWalk": (Slot.INVALIDATION, "node.invalidation", "walked"),
+    "Known": (Slot.FORWARDING, "node.forwarding", "filtered"),
     "LeastRecent": (Slot.REPLACEMENT, "tlb.L2.replacement", "lru"),
 }
 """By the class: its slot, the key of the model, and the policy of gpusim's that it is like."""

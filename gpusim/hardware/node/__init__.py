@@ -16,6 +16,7 @@ from gpusim.hardware.node.copy_engines import CopyEngines, CopyEngineSite, CopyP
 from gpusim.hardware.node.far_faults import FarFaults, FarFaultSite
 from gpusim.hardware.node.forwarding import Forwarding
 from gpusim.hardware.node.gateway import CrossbarPorts, Gateway, GatewaySite, Switch
+from gpusim.hardware.node.griffin import ClassifiedPages, DelayedFirstTouch
 from gpusim.hardware.node.host_mmu import HostMmu
 from gpusim.hardware.node.invalidation import Invalidation
 from gpusim.hardware.node.link import NodeLink, NodeLinkSite
@@ -36,7 +37,9 @@ __all__ = [
     "CopyEngineSite",
     "CopyEngines",
     "CopyPorts",
+    "ClassifiedPages",
     "CrossbarPorts",
+    "DelayedFirstTouch",
     "FarFaultSite",
     "FarFaults",
     "Forwarding",

@@ -5,16 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from gpusim.core.engine import Sink, Wakeable
+from gpusim.core.engine import Probe, Sink, Wakeable
 from gpusim.core.request import Kind, MemoryRequest
 
 _WALK: Final = int(Kind.WALK)
 
 
 class AccessesUnderWay:
-    """Counts them, and tells when those to a page have been answered."""
+    """Counts them, and tells when those to a page have been answered.
 
-    def __init__(self) -> None:
+    Args:
+        gpu: the GPU.
+
+    Attributes:
+        on_left: page and GPU, of a request that has left its SM.
+    """
+
+    def __init__(self, gpu: int) -> None:
+        self.on_left: Probe[[int, int]] = Probe()
+        self._gpu = gpu
         self._pages: dict[MemoryRequest, int] = {}
         self._counts: dict[int, int] = {}
         self._waiting: dict[int, Callable[[], None]] = {}
@@ -24,6 +33,8 @@ class AccessesUnderWay:
         """A request has left its SM."""
         if request.mapping is not None:
             tag = request.mapping.tag
+            if self.on_left.listeners:
+                self.on_left(tag, self._gpu)
             self._pages[request] = tag
             self._counts[tag] = self._counts.get(tag, 0) + 1
             if tag in self._expected:

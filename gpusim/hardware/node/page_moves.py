@@ -258,7 +258,8 @@ class PageMoves(Component):
         if mapping is None or mapping.tag in self._moves:
             return
         owner = self._pages.gpu_of(mapping.pfn)
-        if owner != gpu and self.policy.accessed(mapping.tag, gpu, owner):
+        asked = owner != gpu or self.policy.counts_own
+        if asked and self.policy.accessed(mapping.tag, gpu, owner) and owner != gpu:
             move = _Move(mapping.tag, tag >> ASID_SHIFT, owner, gpu, self.env._now)
             self._steps.send(_Step(_BEGIN, move), self._trip)
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 
 from mypy_extensions import mypyc_attr
 
 from gpusim.core.errors import at_least
 from gpusim.core.policy import Policy
 from gpusim.core.registry import Slot, open_slot, register_policy
+from gpusim.core.structures import Dimensions, Storage, bits_for
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -22,10 +24,12 @@ class RemotePages(Policy):
     Attributes:
         moves: whether any page ever moves.
         counts: whether `accessed` has an effect; otherwise it is never called.
+        counts_own: whether it has one also for a GPU's requests to pages of its own.
     """
 
     moves: bool = True
     counts: bool = False
+    counts_own: bool = False
 
     def __init__(self, gpus: int, page_bytes: int) -> None:
         self.gpus = gpus
@@ -42,11 +46,19 @@ class RemotePages(Policy):
         """
 
     def accessed(self, tag: int, gpu: int, owner: int) -> bool:
-        """A request of `gpu` for a page of `owner` is about to leave: whether the page moves."""
+        """A request of `gpu` for a page of `owner` is about to leave: whether the page moves there.
+
+        With `counts_own` also called where both are one, without effect, and when a request leaves
+        its SM instead of its GPU.
+        """
         return False
 
     def moved(self, tag: int, gpu: int) -> None:
         """A page lies with `gpu` from now on."""
+
+    def storage(self, dimensions: Dimensions, pages: int) -> Sequence[Storage] | None:
+        """The storage that it needs for the pages of a GPU's memory; None: not stated."""
+        return None
 
 
 open_slot(Slot.REMOTE_PAGES, RemotePages, "gpus", "page_bytes")
@@ -61,6 +73,9 @@ class DirectAccess(RemotePages):
     def fault(self, tag: int, gpu: int, owner: int) -> bool:
         return False
 
+    def storage(self, dimensions: Dimensions, pages: int) -> Sequence[Storage]:
+        return ()
+
 
 register_policy(Slot.REMOTE_PAGES, "direct", DirectAccess)
 
@@ -71,6 +86,9 @@ class MigrateOnTouch(RemotePages):
 
     def fault(self, tag: int, gpu: int, owner: int) -> bool:
         return True
+
+    def storage(self, dimensions: Dimensions, pages: int) -> Sequence[Storage]:
+        return ()
 
 
 register_policy(Slot.REMOTE_PAGES, "migrate-on-touch", MigrateOnTouch)
@@ -104,6 +122,10 @@ class CountedAccesses(RemotePages):
     def moved(self, tag: int, gpu: int) -> None:
         for one in range(self.gpus):
             self._accesses.pop((tag, one), None)
+
+    def storage(self, dimensions: Dimensions, pages: int) -> Sequence[Storage]:
+        fields = {"accesses": bits_for(self._threshold)}
+        return (Storage("accesses of GPUs to pages", pages * self.gpus, fields),)
 
 
 register_policy(Slot.REMOTE_PAGES, "access-counters", CountedAccesses)
