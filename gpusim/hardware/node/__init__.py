@@ -22,6 +22,7 @@ from gpusim.hardware.node.invalidation import Invalidation
 from gpusim.hardware.node.link import NodeLink, NodeLinkSite
 from gpusim.hardware.node.move_site import GpuSide, MoveSite
 from gpusim.hardware.node.packet import Packet, RemoteAccess
+from gpusim.hardware.node.page_history import PageHistory
 from gpusim.hardware.node.page_moves import PageMoves
 from gpusim.hardware.node.placement import PagePlacement
 from gpusim.hardware.node.remote_pages import RemotePages
@@ -52,6 +53,7 @@ __all__ = [
     "NodeLink",
     "NodeLinkSite",
     "Packet",
+    "PageHistory",
     "PageMoves",
     "PagePlacement",
     "PairTraffic",
