@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 import attr
 from attrs import frozen
@@ -147,7 +147,10 @@ class Stage(Component):
         below: where it sends what it cannot answer; the machine names it.  Walkers, which are last,
             have a plain `Sink`, to which nothing can be sent.
         warm_below: what answers `warm` behind it, where something is skipped.
+        across_gpus: whether it answers with translations that other GPUs of a node have asked for.
     """
+
+    across_gpus: ClassVar[bool] = False
 
     def __init__(self, name: str, path: str, instance: int, requests: Port[Translation]) -> None:
         self.name = name

@@ -84,6 +84,7 @@ def check_policies(config: GpuConfig) -> Iterator[Problem]:
         made = config.node.remote, *made[1:]
         yield from _check_made(own, ("node", "remote"), Slot.REMOTE_PAGES, *made)
         yield from _check_far_faults(own, config.node, config.memory.table_entries)
+        yield from _check_across_gpus(config, config.node)
     for key, replacement, ways in _replaced(config):
         yield from _check_replacement(own, key, replacement, ways)
     yield from _check_dram(config, own)
@@ -99,6 +100,18 @@ def _check_far_faults(
         yield from _check_made(own, key, Slot.INVALIDATION, *made)
     if node.forwarding is not None:
         yield from _check_made(own, ("node", "forwarding"), Slot.FORWARDING, node.forwarding, gpus)
+
+
+def _check_across_gpus(config: GpuConfig, node: NodeConfig) -> Iterator[Problem]:
+    """Stages that answer with what other GPUs have asked for, where GPUs ask a host."""
+    for name, stage in config.stage.items():
+        cls = find_policy(Slot.STAGE, stage.kind.policy)
+        if node.host_mmu is not None and getattr(cls, "across_gpus", False):
+            yield Problem(
+                ("stage", name, "kind"),
+                f"{stage.kind.policy!r} answers with pages that a GPU's own table need not have: "
+                "not with node.host_mmu",
+            )
 
 
 def policies_of(config: GpuConfig) -> Iterator[tuple[Key, Slot, PolicyConfig]]:

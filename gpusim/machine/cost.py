@@ -222,22 +222,22 @@ def _paging_parts(config: GpuConfig, sizes: Dimensions) -> Iterator[Part]:
 
 
 def _node_parts(config: GpuConfig, sizes: Dimensions) -> Iterator[Part]:
-    """What decides about pages of a node: in each GPU, and at the host."""
+    """What decides about pages of a node: in a GPU, as all other parts, and at the host."""
     node = config.node
     if node is None or node.host_mmu is None:
         return
     pages = config.memory.size // config.memory.page
     remote: RemotePages = make_policy(Slot.REMOTE_PAGES, node.remote, node.gpus, config.memory.page)
-    yield from _parts("node.remote", node.gpus, remote.storage(sizes, pages))
+    yield from _parts("node.remote", 1, remote.storage(sizes, pages))
     if node.invalidation is not None:
         invalidation: Invalidation = make_policy(
             Slot.INVALIDATION, node.invalidation, node.gpus, config.memory.table_entries
         )
-        yield from _parts("node.invalidation", node.gpus, invalidation.storage(sizes))
+        yield from _parts("node.invalidation", 1, invalidation.storage(sizes))
     if node.forwarding is not None:
         forwarding: Forwarding = make_policy(Slot.FORWARDING, node.forwarding, node.gpus)
         own, host = forwarding.storage(sizes) or (None, ())
-        yield from _parts("node.forwarding", node.gpus, own)
+        yield from _parts("node.forwarding", 1, own)
         yield from _parts("node.host_mmu", 1, host)
 
 

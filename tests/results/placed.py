@@ -16,6 +16,7 @@ from gpusim.hardware.fbt.purge import PurgeCounters
 from gpusim.hardware.node.copy_engines import CopyCounters
 from gpusim.hardware.node.far_faults import FarFaultCounters
 from gpusim.hardware.node.host_mmu import HostMmuCounters
+from gpusim.hardware.node.least_tlb import SharedTlbCounters
 from gpusim.hardware.node.link import NodeLinkCounters
 from gpusim.hardware.node.page_moves import MoveCounters
 from gpusim.hardware.node.traffic import PairCounters
@@ -42,7 +43,7 @@ from gpusim.hardware.walk.walker import WalkCounters, WalkersCounters
 CLASSES: dict[str, tuple[type, ...]] = {
     "sm": (SmCounters, L2Waits, RootWaits),
     "tlb": (TlbCounters, TokenCounters, DeadPageCounters, TlbQueueCounters, LongMissCounters),
-    "stage": (PrefetchBufferCounters, InMemoryCounters, ProbeCounters),
+    "stage": (PrefetchBufferCounters, InMemoryCounters, ProbeCounters, SharedTlbCounters),
     "walk": (WalkCounters, WalkersCounters),
     "l1": (L1Counters, InvalidationCounters),
     "SIDE": (SideCounters,),

@@ -19,6 +19,7 @@ from gpusim.hardware.node.gateway import CrossbarPorts, Gateway, GatewaySite, Sw
 from gpusim.hardware.node.griffin import ClassifiedPages, DelayedFirstTouch
 from gpusim.hardware.node.host_mmu import HostMmu
 from gpusim.hardware.node.invalidation import Invalidation
+from gpusim.hardware.node.least_tlb import LeastTlb, SharedTlbCounters
 from gpusim.hardware.node.link import NodeLink, NodeLinkSite
 from gpusim.hardware.node.move_site import GpuSide, MoveSite
 from gpusim.hardware.node.packet import Packet, RemoteAccess
@@ -49,6 +50,7 @@ __all__ = [
     "GpuSide",
     "HostMmu",
     "Invalidation",
+    "LeastTlb",
     "MoveSite",
     "NodeLink",
     "NodeLinkSite",
@@ -59,6 +61,7 @@ __all__ = [
     "PairTraffic",
     "RemoteAccess",
     "RemotePages",
+    "SharedTlbCounters",
     "Switch",
     "ToMemories",
     "Topology",

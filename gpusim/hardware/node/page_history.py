@@ -57,7 +57,7 @@ class PageHistory(CountedAccesses):
         self._levels = levels if group > 1 else 0
         self._faults: dict[int, int] = {}
         self._counted: dict[int, dict[int, int]] = {0: {}}
-        """By level, groups (at level 0 pages) that are counted as wholes, or how many in them are."""
+        """By level and group (at level 0 page): -1: all of it is counted; or how many parts are."""
 
     def counted(self, tag: int) -> bool:
         """Whether a page moves only after many accesses."""
