@@ -357,10 +357,16 @@ class StageProcess(Stage):
         translation.read_at = self.env.now
         translation.answer(delay)
 
-    def send_on(self, translation: Translation, delay: int = 0) -> None:
-        """Send a translation to the stage below, which has room; its answer comes to `answered`."""
+    def send_on(self, translation: Translation, delay: int = 0, below: Sink | None = None) -> None:
+        """Send a translation to the stage below, which has room; its answer comes to `answered`.
+
+        Args:
+            translation: it.
+            delay: cycles that it takes longer.
+            below: the stage below of another GPU, if it goes there.
+        """
         self.counters[translation.app].sent += 1
-        self._send(translation, delay)
+        self._send(translation, delay, below)
 
     def prefetch(self, tag: int, cause: Translation, delay: int = 0) -> bool:
         """Ask the stage below for a page, on behalf of the request `cause` for another page.
@@ -449,12 +455,12 @@ class StageProcess(Stage):
             del self._read[0]
         return False
 
-    def _send(self, translation: Translation, delay: int) -> None:
+    def _send(self, translation: Translation, delay: int, below: Sink | None = None) -> None:
         translation.trail.append(self.site.below_state)
         translation.trail.append(self.env.now + delay)
         translation.return_to(self.answers)
         self._under_way += 1
-        self.below.send(translation, delay)
+        (self.below if below is None else below).send(translation, delay)
 
     def _run(self) -> Generator[int | None, None, None]:
         requests, answers = self.requests, self.answers

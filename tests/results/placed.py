@@ -15,6 +15,7 @@ from gpusim.hardware.fbt.inputs import FbtCounters
 from gpusim.hardware.fbt.purge import PurgeCounters
 from gpusim.hardware.node.copy_engines import CopyCounters
 from gpusim.hardware.node.far_faults import FarFaultCounters
+from gpusim.hardware.node.home_slices import HomeCounters
 from gpusim.hardware.node.host_mmu import HostMmuCounters
 from gpusim.hardware.node.least_tlb import SharedTlbCounters
 from gpusim.hardware.node.link import NodeLinkCounters
@@ -43,7 +44,13 @@ from gpusim.hardware.walk.walker import WalkCounters, WalkersCounters
 CLASSES: dict[str, tuple[type, ...]] = {
     "sm": (SmCounters, L2Waits, RootWaits),
     "tlb": (TlbCounters, TokenCounters, DeadPageCounters, TlbQueueCounters, LongMissCounters),
-    "stage": (PrefetchBufferCounters, InMemoryCounters, ProbeCounters, SharedTlbCounters),
+    "stage": (
+        PrefetchBufferCounters,
+        InMemoryCounters,
+        ProbeCounters,
+        SharedTlbCounters,
+        HomeCounters,
+    ),
     "walk": (WalkCounters, WalkersCounters),
     "l1": (L1Counters, InvalidationCounters),
     "SIDE": (SideCounters,),

@@ -17,6 +17,7 @@ from gpusim.hardware.node.far_faults import FarFaults, FarFaultSite
 from gpusim.hardware.node.forwarding import Forwarding
 from gpusim.hardware.node.gateway import CrossbarPorts, Gateway, GatewaySite, Switch
 from gpusim.hardware.node.griffin import ClassifiedPages, DelayedFirstTouch
+from gpusim.hardware.node.home_slices import HomeCounters, HomeSlices
 from gpusim.hardware.node.host_mmu import HostMmu
 from gpusim.hardware.node.invalidation import Invalidation
 from gpusim.hardware.node.least_tlb import LeastTlb, SharedTlbCounters
@@ -48,6 +49,8 @@ __all__ = [
     "Gateway",
     "GatewaySite",
     "GpuSide",
+    "HomeCounters",
+    "HomeSlices",
     "HostMmu",
     "Invalidation",
     "LeastTlb",
