@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from gpusim.cli.opening import opened
-from gpusim.cli.options import Json
+from gpusim.cli.options import Everything, Json
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 _ALWAYS = ("cycles", "ipc")
 """Headline numbers that are shown even where nothing changed."""
 
+_FEW = 6
+"""Rows of the other tables, at most, unless all are asked for."""
+
 
 def compare(
     a: Annotated[Path, typer.Argument(metavar="A.h5", help="Result of a run.")],
     b: Annotated[Path, typer.Argument(metavar="B.h5", help="Result to compare with it.")],
-    rows: Annotated[
-        int, typer.Option("-n", min=1, help="Maximum number of rows of each table.")
-    ] = 10,
+    everything: Everything = False,
     as_json: Json = False,
 ) -> None:
     """Show what got faster from A to B, and where the cycles went instead."""
@@ -38,7 +39,7 @@ def compare(
         if as_json:
             print(json.dumps(comparison.to_json()))
         else:
-            _print(comparison, [_name(result) for result in results], rows)
+            _print(comparison, [_name(result) for result in results], everything=everything)
 
 
 def _name(result: Result) -> str:
@@ -46,7 +47,7 @@ def _name(result: Result) -> str:
     return f"{run.machine} · {run.workload} · {run.scale} · seed {run.seed} ({result.name})"
 
 
-def _print(comparison: Comparison, names: list[str], rows: int) -> None:
+def _print(comparison: Comparison, names: list[str], *, everything: bool) -> None:
     from rich.text import Text
 
     from gpusim.cli.console import stdout_console
@@ -59,64 +60,79 @@ def _print(comparison: Comparison, names: list[str], rows: int) -> None:
         console.print(Text(f"warning: {comparison.warning}", style="yellow"))
     for letter, name in zip("AB", names, strict=True):
         console.print(Text(f"{letter}: {name}"))
-    for table in (
-        _config(comparison, rows),
-        _summary(comparison),
-        _stalls(comparison, rows),
-        _counters(comparison, rows),
-    ):
+    rows = None if everything else _FEW
+    tables = [_config(comparison, rows), _summary(comparison, everything=everything)]
+    tables.append(_stalls(comparison, rows))
+    if everything:
+        tables.append(_counters(comparison))
+    for table in tables:
         if table.row_count:
             console.print(table)
+    if not everything and not comparison.same:
+        console.print(Text("all numbers that differ, and counters: --all", style="dim"))
 
 
-def _config(comparison: Comparison, rows: int) -> Table:
+def _config(comparison: Comparison, rows: int | None) -> Table:
     table = _table("what differs", ("key", "A", "B"), ())
-    for key, *values in comparison.config.head(rows).to_numpy().tolist():
+    for key, *values in comparison.config[:rows].to_numpy().tolist():
         _add(table, key, *("–" if value is None else str(value) for value in values))
-    return _with_rest(table, len(comparison.config), rows)
+    return _with_rest(table, len(comparison.config))
 
 
-def _summary(comparison: Comparison) -> Table:
+def _summary(comparison: Comparison, *, everything: bool) -> Table:
+    from gpusim.results.quantity import MOST_FIRST, first_names
+
     table = _table("headline numbers", ("what",), ("A", "B", "unit", "change"))
-    last = ""
+    shown, last = _shown(comparison), ""
+    if not everything:
+        first = first_names(dict.fromkeys(number for _, number, _ in shown))
+        shown = [one for one in shown if one[1] in first][:MOST_FIRST]
+    for app, _, row in shown:
+        if app != last:
+            table.add_section()
+        last = app
+        label = f"{app}: {row['description']}" if app else row["description"]
+        change = _change(row["a"], row["b"], row["unit"])
+        _add(table, label, *_amounts(row["a"], row["b"], row["unit"]), change)
+    return table
+
+
+def _shown(comparison: Comparison) -> list[tuple[str, str, dict[Hashable, Any]]]:
+    """Headline numbers that changed and are in no other table: application, name, row."""
+    found = []
     for row in comparison.summary.rename_axis("name").reset_index().to_dict("records"):
         app, _, number = row["name"].rpartition("/")
         changed = row["a"] != row["b"]  # NaN differs from everything
         in_stalls = number.startswith("share_") and number != "share_translation"
         if number in _ALWAYS or (changed and not in_stalls):
-            if app != last:
-                table.add_section()
-            last = app
-            label = f"{app}: {row['description']}" if app else row["description"]
-            change = _change(row["a"], row["b"], row["unit"])
-            _add(table, label, *_amounts(row["a"], row["b"], row["unit"]), change)
-    return table
+            found.append((app, number, row))
+    return found
 
 
-def _stalls(comparison: Comparison, rows: int) -> Table:
+def _stalls(comparison: Comparison, rows: int | None) -> Table:
     several = comparison.stalls.app.nunique() > 1
     names = ("application", "state") if several else ("state",)
     table = _table("where the warps' cycles went", names, ("A", "B", "change", "of A", "of B"))
     changed = comparison.stalls[comparison.stalls.change != 0]
-    for row in changed.head(rows).to_dict("records"):
+    for row in changed[:rows].to_dict("records"):
         where = (row["app"], row["state"]) if several else (row["state"],)
         shares = (f"{row[share] * 100:.1f} %" for share in ("share_a", "share_b"))
         _add(table, *where, f"{row['a']:,}", f"{row['b']:,}", f"{row['change']:+,}", *shares)
-    return _with_rest(table, len(changed), rows)
+    return _with_rest(table, len(changed))
 
 
-def _counters(comparison: Comparison, rows: int) -> Table:
+def _counters(comparison: Comparison) -> Table:
     from gpusim.results.quantity import format_change
 
     names = ("component", "counter")
     table = _table("counters that moved most", names, ("A", "B", "change", ""))
     changed = comparison.counters[comparison.counters.a != comparison.counters.b]
-    for row in changed.head(rows).to_dict("records"):
+    for row in changed.to_dict("records"):
         *amounts, _ = _amounts(row["a"], row["b"], "1")
         change = "–" if math.isnan(row["change"]) else f"{row['change']:+,.0f}"
         relative = format_change(row["a"], row["b"])
         _add(table, row["component"], row["counter"], *amounts, change, relative)
-    return _with_rest(table, len(changed), rows)
+    return table
 
 
 def _table(title: str, names: Sequence[str], numbers: Sequence[str]) -> Table:
@@ -136,9 +152,9 @@ def _add(table: Table, *cells: str) -> None:
     table.add_row(*map(Text, cells))
 
 
-def _with_rest(table: Table, total: int, shown: int) -> Table:
-    if total > shown:
-        table.caption = f"and {total - shown:,} more (-n {total}, or --json)"
+def _with_rest(table: Table, total: int) -> Table:
+    if total > table.row_count:
+        table.caption = f"and {total - table.row_count:,} more"
     return table
 
 

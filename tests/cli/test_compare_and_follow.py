@@ -39,7 +39,7 @@ def cells(text):
 
 
 def test_compare_tells_everything_in_tables(runs):
-    text = gpusim("compare", runs / "base.h5", runs / "ideal.h5").stdout
+    text = gpusim("compare", runs / "base.h5", runs / "ideal.h5", "--all").stdout
     with open_result(runs / "base.h5") as a, open_result(runs / "ideal.h5") as b:
         expected = compare(a, b)
         cycles = a.summary["cycles"], b.summary["cycles"]
@@ -56,11 +56,21 @@ def test_compare_tells_everything_in_tables(runs):
     assert any(row[1:] == ["–", "–"] or row[-1] == "–" for row in rows)  # no L2 TLB in B
 
 
-def test_rows_can_be_limited(runs):
-    text = gpusim("compare", runs / "base.h5", runs / "ideal.h5", "-n", 2).stdout
+def test_compare_shows_a_screen_unless_all_is_asked_for(runs):
+    few, every = (
+        gpusim("compare", runs / "base.h5", runs / "ideal.h5", *more).stdout
+        for more in ((), ("--all",))
+    )
+    headline = cells(few.partition("headline numbers")[2].partition("where the warps")[0])
+    assert 2 < len(headline) <= 14
+    assert all(row in cells(every) for row in headline)
+    stalls = cells(few.partition("where the warps' cycles went")[2])
+    assert len(stalls) == 6
     with open_result(runs / "base.h5") as a, open_result(runs / "ideal.h5") as b:
         changed = int((compare(a, b).stalls.change != 0).sum())
-    assert f"and {changed - 2} more (-n {changed}, or --json)" in text
+    assert f"and {changed - 6} more" in few
+    assert "counters that moved most" not in few
+    assert len(few.splitlines()) < 48
 
 
 def test_compare_warns_of_different_work(runs):
