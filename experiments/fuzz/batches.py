@@ -9,12 +9,13 @@ import select
 import signal
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import attrs
+from attrs import frozen
 
-from experiments.fuzz.cases import CASE_SECONDS, HANG, Outcome, run_case
+from experiments.fuzz.cases import HANG, Outcome
 
 MEMORY_BYTES = 2 << 30
 """That no case may take."""
@@ -22,17 +23,34 @@ MEMORY_BYTES = 2 << 30
 DIED, MEMORY = "died", "memory"
 """Further ends of a case: of its process, and of more than `MEMORY_BYTES`."""
 
-BATCH = 500
-"""Cases of a process: what one leaves behind does not add up."""
 
-_PATIENCE = 6 * CASE_SECONDS
-"""Seconds of real time for one that does not even compute; the machine may have others to do."""
+@frozen
+class Subject:
+    """What cases are of.
+
+    Attributes:
+        name: on the command line.
+        run_case: makes and judges the case of a seed and a number, in a folder of its own.
+        batch: cases of a process: what one leaves behind does not add up.
+        patience: seconds of real time for a case that does not even compute; the machine may have
+            others to do.
+        folder: of what failures leave, a folder a case; None: they leave nothing.
+    """
+
+    name: str
+    run_case: Callable[[int, int, Path], Outcome]
+    batch: int
+    patience: float
+    folder: Path | None = None
 
 
-def outcomes(seed: int, first: int, cases: int, seconds: float) -> Iterator[Outcome]:
+def outcomes(
+    subject: Subject, seed: int, first: int, cases: int, seconds: float
+) -> Iterator[Outcome]:
     """Run cases until there are enough, or time is over.
 
     Args:
+        subject: what they are of.
         seed: of all cases.
         first: number of the first one.
         cases: how many at most.
@@ -41,29 +59,29 @@ def outcomes(seed: int, first: int, cases: int, seconds: float) -> Iterator[Outc
     end = time.monotonic() + seconds
     number = first
     while number < first + cases and time.monotonic() < end:
-        for outcome in _batch(seed, number, min(BATCH, first + cases - number)):
+        for outcome in _batch(subject, seed, number, min(subject.batch, first + cases - number)):
             number = outcome.number + 1
             yield outcome
             if time.monotonic() > end:
                 break
 
 
-def _batch(seed: int, first: int, cases: int) -> Iterator[Outcome]:
+def _batch(subject: Subject, seed: int, first: int, cases: int) -> Iterator[Outcome]:
     """The cases of a process, up to its last one or its death."""
     read, write = os.pipe()
     child = os.fork()
     if not child:
         os.close(read)
-        _work(seed, range(first, first + cases), write)
+        _work(subject, seed, range(first, first + cases), write)
     os.close(write)
     number = first
     try:
-        for line in _printed(read):
+        for line in _printed(read, subject.patience):
             outcome = Outcome(**json.loads(line))
             number = outcome.number + 1
             yield outcome
     except TimeoutError:
-        yield Outcome(number, "", "", HANG, _PATIENCE, "no answer from its process")
+        yield Outcome(number, "", "", HANG, subject.patience, "no answer from its process")
         return
     finally:
         os.close(read)
@@ -73,11 +91,11 @@ def _batch(seed: int, first: int, cases: int) -> Iterator[Outcome]:
         yield Outcome(number, "", "", DIED, 0.0, f"the process ended with {status}")
 
 
-def _printed(place: int) -> Iterator[str]:
+def _printed(place: int, patience: float) -> Iterator[str]:
     """The lines that a process tells, each within its time."""
     rest = b""
     while True:
-        ready, _, _ = select.select([place], [], [], _PATIENCE)
+        ready, _, _ = select.select([place], [], [], patience)
         if not ready:
             raise TimeoutError
         piece = os.read(place, 1 << 16)
@@ -87,14 +105,17 @@ def _printed(place: int) -> Iterator[str]:
         yield from (line.decode() for line in lines)
 
 
-def _work(seed: int, numbers: range, write: int) -> None:
+def _work(subject: Subject, seed: int, numbers: range, write: int) -> None:
     """In the process: never returns."""
     taken = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * 4096
     resource.setrlimit(resource.RLIMIT_AS, (taken + 2 * MEMORY_BYTES, resource.RLIM_INFINITY))
     before = _peak()
     with tempfile.TemporaryDirectory() as folder:
         for number in numbers:
-            outcome = run_case(seed, number, Path(folder) / "case")
+            place = Path(folder) / "case"
+            if subject.folder is not None:
+                place = subject.folder / f"{seed}-{number}"
+            outcome = subject.run_case(seed, number, place)
             if _peak() > max(MEMORY_BYTES, before):
                 detail = f"{_peak() >> 20} MiB\n{outcome.detail}"
                 outcome = attrs.evolve(outcome, what=MEMORY, detail=detail)

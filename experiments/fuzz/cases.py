@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
@@ -21,7 +21,8 @@ from gpusim.core.errors import SimulatorError, UserError
 from gpusim.core.user_code import Imports, importing
 
 READ, REFUSED, TRACEBACK, HANG = "read", "refused", "traceback", "hang"
-"""What may come of a case; the last two must not."""
+WRONG = "wrong"
+"""What may come of a case; the last three must not.  A machine that is read has run, too."""
 
 CASE_SECONDS = 20.0
 """Processor time that a case may take."""
@@ -62,9 +63,10 @@ class Outcome:
     Attributes:
         number: of the case.
         kind, name: of its file.
-        what: `READ`, `REFUSED`, `TRACEBACK` or `HANG`.
+        what: `READ`, `REFUSED`, `TRACEBACK`, `HANG` or `WRONG`.
         seconds: of a processor that it took.
         detail: the traceback, if there is one.
+        tags: what else a table counts it under.
     """
 
     number: int
@@ -73,10 +75,11 @@ class Outcome:
     what: str
     seconds: float
     detail: str = ""
+    tags: Sequence[str] = ()
 
 
-class _HangError(BaseException):
-    """A case takes longer than `CASE_SECONDS`."""
+class HangError(BaseException):
+    """A case takes longer than it may."""
 
 
 def run_case(seed: int, number: int, folder: Path, kinds: tuple[str, ...] = ()) -> Outcome:
@@ -100,11 +103,11 @@ def run_case(seed: int, number: int, folder: Path, kinds: tuple[str, ...] = ()) 
     path.write_bytes(mutated(random, name, data))
     what, detail, began = READ, "", time.process_time()
     try:
-        with importing(Imports.NOTHING), _limited(CASE_SECONDS):
+        with importing(Imports.NOTHING), limited(CASE_SECONDS):
             READERS[kind](random, path)
     except (UserError, SimulatorError):
         what = REFUSED
-    except _HangError:
+    except HangError:
         what, detail = HANG, traceback.format_exc()
     except BaseException:  # noqa: BLE001  (that is what is looked for)
         what, detail = TRACEBACK, traceback.format_exc()
@@ -112,7 +115,7 @@ def run_case(seed: int, number: int, folder: Path, kinds: tuple[str, ...] = ()) 
 
 
 @contextmanager
-def _limited(seconds: float) -> Iterator[None]:
+def limited(seconds: float) -> Iterator[None]:
     """End a case, inside, after `seconds` of processor time, where signals can do that.
 
     A case that waits instead of computing is ended by the parent of its process.
@@ -130,4 +133,4 @@ def _limited(seconds: float) -> Iterator[None]:
 
 
 def _ring(_signal: int, _frame: FrameType | None) -> NoReturn:
-    raise _HangError
+    raise HangError

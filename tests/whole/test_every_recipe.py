@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import gpusim
+from experiments.fuzz.machines.designs import SMALLER
 from gpusim.config.load import LoadedModel
 from gpusim.config.recipe import recipe_names
 from gpusim.core.errors import UserError
@@ -27,27 +28,6 @@ smoke = { n = 32, iterations = 1 }
 workload = "gups"
 smoke = { log2_words = 14, threads = 128, updates = 2 }
 """
-
-FEW = {"sm.count": 4, "dram.channels": 2, "l2.banks": 4, "l2.size": "1MiB"}
-SMALLER: dict[str, dict[str, object]] = {
-    "a100": {**FEW, "sm.count": 28, "l2.size": "2MiB"},
-    "a100-mig": {"sm.count": 14, "dram.channels": 7, "l2.banks": 14, "l2.size": "1792KiB"},
-    "b200": {**FEW, "sm.count": 40, "l2.size": "2MiB"},
-    "dgx-a100": {**FEW, "sm.count": 28, "l2.size": "2MiB", "node.gpus": 2},
-    "dgx-h100": {**FEW, "sm.count": 36, "l2.size": "2MiB", "node.gpus": 2},
-    "h100": {**FEW, "sm.count": 36, "l2.size": "2MiB"},
-    "l40": {**FEW, "l2.size": "2MiB"},
-    "mcm-gpu": {**FEW, "node.gpus": 2},
-    "mgpusim-r9nano-4": {**FEW, "node.gpus": 2},
-    "mi210": FEW,
-    "mi300x": {**FEW, "sm.count": 304, "l2.banks": 8, "l2.size": "1MiB"},
-    "p100": FEW,
-    "r9-nano": FEW,
-    "rtx3070": FEW,
-    "rtx4090": {**FEW, "l2.size": "1536KiB"},
-    "v100": {**FEW, "l2.size": "1536KiB"},
-}
-"""Less of the large machines, so that building and writing them takes no time."""
 
 WITH_RECORDS = ("a100-mig", "apu-hsa", "h100", "integrated", "kepler-uvm", "mi210", "tiny")
 """Models that differ in what can be recorded: the others have the parts of one of these."""

@@ -1,0 +1,1 @@
+"""Random models, recipes, programs and options of runs, looked at from outside."""
