@@ -90,6 +90,8 @@ def _intervals_tile(seen: Seen) -> Iterator[str]:
 
 def _intervals_sum(seen: Seen) -> Iterator[str]:
     """Sums of intervals are the sums that the run kept, up to where an application was stopped."""
+    if "sample" in seen.design.options:
+        return  # sums are estimates of the whole
     rows = seen.result.table("intervals")
     sums = seen.result.stall_sums.to_numpy()
     found = np.zeros_like(sums)
