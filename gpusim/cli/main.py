@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 from gpusim.cli.standard_streams import open_standard_streams
 from gpusim.core.errors import SimulatorError, UserError, on_command_line
 from gpusim.core.import_path import SAFE_PATH, leave_out_current_folder
+from gpusim.core.process_memory import MORE_MEMORY, lacks_memory
 from gpusim.core.terminal_text import shown
 from gpusim.core.user_code import Imports, importing
 from gpusim.files.interrupts import interrupted_by
@@ -65,9 +66,9 @@ def _explain(error: BaseException) -> tuple[int, str] | None:
 
 def _of_the_system(error: BaseException) -> tuple[int, str] | None:
     """Errors of the system, not of gpusim: of memory, of files, of the terminal."""
-    if isinstance(error, MemoryError):
+    if lacks_memory(error):
         reason = f" ({error})" if str(error) else ""
-        return EXIT_USER_ERROR, f"there is not enough memory for this{reason}"
+        return EXIT_USER_ERROR, f"there is not enough memory for this{reason}: {MORE_MEMORY}"
     if isinstance(error, RecursionError):
         return EXIT_USER_ERROR, "something in the input is nested too deeply"
     if isinstance(error, BrokenPipeError):

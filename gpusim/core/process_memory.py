@@ -5,11 +5,28 @@ Windows has no module `resource`, macOS no ``/proc``, others no limit of the add
 
 from __future__ import annotations
 
+import errno
 import mmap
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+MORE_MEMORY = "take a smaller scale or input, record less, or allow the process more (ulimit -v)"
+"""What a user can do where memory ends."""
+
+_WORDS = ("cannot allocate memory", "failed to map segment", "unable to allocate", "new thread")
+"""What libraries say of memory that they do not get: of code, of arrays, of stacks."""
+
+
+def lacks_memory(error: BaseException) -> bool:
+    """Whether an error says that the process gets no more memory, in whatever words."""
+    if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
+        return True
+    text = str(error).lower()
+    return isinstance(error, ImportError | OSError | RuntimeError) and any(
+        words in text for words in _WORDS
+    )
 
 
 def address_space() -> int | None:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gpusim.core.errors import SimulatorError, UserError
-from gpusim.core.process_memory import address_space, address_space_ends
+from gpusim.core.process_memory import MORE_MEMORY, address_space, address_space_ends
 
 MEMORY_VARIABLE = "GPUSIM_MEMORY"
 """Environment variable: bytes that an input may make gpusim take, such as ``32GiB``."""
@@ -64,8 +64,10 @@ def untrusted(
     except (UserError, SimulatorError):
         raise
     except MemoryError as error:
-        detail = f": {error}" if str(error) else ""
-        raise UserError(f"{what}: takes more memory than there is{detail}") from error
+        detail = f" ({error})" if str(error) else ""
+        raise UserError(
+            f"{what}: takes more memory than there is{detail}: {MORE_MEMORY}"
+        ) from error
     except RecursionError as error:
         raise UserError(f"{what}: is nested too deeply") from error
     except passes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -55,7 +56,6 @@ _NODE, _PAGING, _TWO, _ADDRESSES, _EVENTS, _CUT, _SAMPLED = 0.1, 0.25, 0.3, 0.3,
 
 _PAGED = ("demand-paging", "access-counters", "zero-copy", "coherent-host", "second-memory")
 _RECIPES, _SETTINGS = (0, 0, 1, 1, 2, 3), (0, 1, 2, 4, 8, 16)
-_TRIES = 6
 _SCALE = "smoke"
 _PHYSICAL = ("remap", "unmap", "synonym", "shootdown")
 _KINDS = {False: _PHYSICAL, True: (*_PHYSICAL, "protect", "probe")}
@@ -128,15 +128,7 @@ def make_design(random: Random, models: tuple[str, ...] = ()) -> Design:
     plain = gpusim.load_model(base, overrides=SMALLER.get(base, {}))
     changed = random.sample(keys(plain), random.choice(_SETTINGS))
     settings = {key: other_value(random, plain, key) for key in changed}
-    for _ in range(_TRIES):
-        try:
-            model = _load(base, recipes, settings)
-            break
-        except UserError:
-            recipes = [one for one in recipes if random.random() < 0.5]
-            settings = {key: one for key, one in settings.items() if random.random() < 0.5}
-    else:
-        recipes, settings, model = [], {}, plain
+    recipes, settings, model = _accepted(plain, base, recipes, settings)
     programs, names, workload = _work(random)
     design = Design(base, tuple(recipes), settings, model, programs, names, workload)
     design = evolve(design, options=_options(random, len(names)))
@@ -150,6 +142,29 @@ def _base(random: Random) -> str:
     if part < _TINY:
         return "tiny"
     return random.choice(_NODES if part < _TINY + _NODE else data_names("models"))
+
+
+def _accepted(
+    plain: LoadedModel, base: str, recipes: list[str], settings: Mapping[str, Setting]
+) -> tuple[list[str], dict[str, Setting], LoadedModel]:
+    """The recipes and settings that a model takes, one after the other, and the model with them."""
+    taken: list[str] = []
+    model = plain
+    for one in recipes:
+        with suppress(UserError):
+            model = _load(base, [*taken, one], {})
+            taken.append(one)
+    kept: dict[str, Setting] = {}
+    waiting = [list(settings.items())]
+    while waiting:
+        some = waiting.pop()
+        try:
+            model = _load(base, taken, {**kept, **dict(some)})
+            kept.update(some)
+        except UserError:
+            half = len(some) // 2
+            waiting += [some[half:], some[:half]] if half else []
+    return taken, kept, model
 
 
 def _load(base: str, recipes: list[str], settings: Mapping[str, Setting]) -> LoadedModel:
