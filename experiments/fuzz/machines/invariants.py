@@ -100,8 +100,8 @@ def _intervals_sum(seen: Seen) -> Iterator[str]:
     begin, end = (np.minimum(rows[name].to_numpy(), ends) for name in ("begin", "end"))
     np.add.at(found, places, end - begin)
     wrong = found != sums
-    for app in np.flatnonzero(_ends(seen) < _NEVER):  # waits that had not ended then are in no sum
-        wrong[:, app] = found[:, app] < sums[:, app]
+    cut = _ends(seen) < _NEVER  # waits that had not ended then are in no sum
+    wrong[:, cut] = found[:, cut] < sums[:, cut]
     if wrong.any():
         sm, app, state = (int(one) for one in np.argwhere(wrong)[0])
         yield (
