@@ -98,6 +98,8 @@ def page(found: Findings) -> str:
     lines = [
         "# What can be trusted",
         "",
+        "Which numbers can be trusted, how far, and why?",
+        "",
         HEAD,
         "",
         f"In one line: {summary(found)}",

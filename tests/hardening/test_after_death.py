@@ -4,10 +4,13 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 
 import pytest
 
+from experiments.interrupted import KINDS, interrupt, undisturbed
 from experiments.kill_storm import storm
+from experiments.live_clients import crowd
 from gpusim.files import whole_files as files
 from gpusim.files.whole_files import whole_file
 from gpusim.studies.sweep.folder import RunFolder
@@ -115,3 +118,21 @@ def test_a_mark_of_a_killed_sweep_holds_nobody_up(tmp_path: Path):
 def test_a_storm_of_kills(tmp_path: Path):
     found = storm(runs=8, kills=2, folder=tmp_path, seed=1)
     assert found.problems == ()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_what_a_command_leaves_that_is_ended_is_whole_or_not_there(kind, tmp_path: Path):
+    expected, seconds = undisturbed(kind)
+    for seed in range(3):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        _, problems = interrupt(kind, Random(seed), folder, expected, seconds)
+        assert not problems
+
+
+@pytest.mark.long
+def test_a_run_is_whole_however_many_look_on():
+    seen, problems = crowd(clients=100, seconds=5, updates=400)
+    assert not problems
+    assert any("200" in what for what in seen), "some had an answer"

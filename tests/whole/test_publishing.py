@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import runpy
 import tomllib
 from collections.abc import Iterator
 from typing import Any
 
+import jinja2
 import pytest
 import yaml
 
@@ -17,6 +19,13 @@ PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(enco
 SITE: dict[str, Any] = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
 CITATION: dict[str, Any] = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+PLACEHOLDER = b"gpusim.example"
+CONDA_NAMES = {"matplotlib": "matplotlib-base", "mypy-extensions": "mypy_extensions"}
+CONDA: dict[str, Any] = yaml.safe_load(
+    jinja2.Template((ROOT / "packaging/conda/meta.yaml").read_text(encoding="utf-8")).render(
+        compiler=lambda language: f"{language}-compiler", PYTHON="python"
+    )
+)
 HOME = PROJECT["project"]["urls"]["Homepage"]
 SUBSTITUTIONS = PROJECT["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"]
 
@@ -35,8 +44,74 @@ def test_the_project_has_one_home() -> None:
     addresses = [*PROJECT["project"]["urls"].values(), CITATION["url"], SITE["site_url"]]
     addresses += [CITATION["repository-code"], SITE["repo_url"]]
     addresses += re.findall(r"https:[^)]+", " ".join(one["replacement"] for one in SUBSTITUTIONS))
-    assert len(addresses) == 11
+    addresses.append(CONDA["about"]["home"])
+    assert len(addresses) == 12
     assert all(f"{address}/".startswith(f"{HOME}/") for address in addresses), addresses
+
+
+def test_the_placeholder_of_the_home_is_nowhere_else() -> None:
+    texts = (".cff", ".md", ".py", ".pyi", ".toml", ".yaml", ".yml", "", ".ipynb", ".html")
+    there = set()
+    for folder in (
+        "",
+        "docs",
+        "gpusim",
+        "experiments",
+        "models",
+        "workloads",
+        "packaging",
+        ".github",
+    ):
+        places = (ROOT / folder).rglob("*") if folder else ROOT.iterdir()
+        files = (path for path in places if path.is_file() and path.suffix in texts)
+        there |= {path.name for path in files if PLACEHOLDER in path.read_bytes()}
+    expected = {"CITATION.cff", "CONTRIBUTING.md", "meta.yaml", "mkdocs.yml", "pyproject.toml"}
+    assert there in (set(), expected)
+
+
+def test_the_recipe_of_conda_is_of_this_version_and_has_all_that_is_needed() -> None:
+    project, build = PROJECT["project"], PROJECT["build-system"]["requires"]
+    assert CONDA["package"] == {"name": project["name"], "version": gpusim.__version__}
+    assert CONDA["about"]["summary"] == project["description"]
+    (script,) = CONDA["build"]["entry_points"]
+    assert script == f"gpusim = {project['scripts']['gpusim']}"
+    plain = [one for one in project["dependencies"] if ";" not in one]
+    hook = runpy.run_path(str(ROOT / "hatch_build.py"))
+    needs = {of_conda(one) for one in [*plain, *hook["RUNTIME"]]}
+    python = f"python {project['requires-python']}"
+    assert set(CONDA["requirements"]["run"]) == {python, *needs}
+    host = {of_conda(one) for one in [*build, *hook["NEEDS"], *hook["RUNTIME"]]}
+    assert set(CONDA["requirements"]["host"]) == {python, "pip", *host}
+
+
+def of_conda(needed: str) -> str:
+    """A requirement of pip as conda has it, where some packages have other names."""
+    name, bounds = re.fullmatch(r"([\w-]+)(?:\[\w+\])?(.*)", needed).groups()
+    return f"{CONDA_NAMES.get(name, name)} {bounds}"
+
+
+def test_an_image_has_what_the_second_stage_takes_from_the_first() -> None:
+    lines = (ROOT / "Containerfile").read_text(encoding="utf-8").splitlines()
+    stages = [line.split() for line in lines if line.startswith("FROM")]
+    assert [len(one) for one in stages] == [4, 2], "one is built, the other one is kept"
+    assert len({one[1] for one in stages}) == 1, (
+        "extensions need the Python that they are built for"
+    )
+    assert PROJECT["project"]["requires-python"] == ">=3.11"
+    (version,) = re.findall(r"python:3\.(\d+)", stages[0][1])
+    assert f"cp3{version}-*" in PROJECT["tool"]["cibuildwheel"]["build"]
+    text = "\n".join(lines)
+    assert "--wheel-dir /wheels" in text
+    assert "COPY --from=build /wheels /wheels" in text
+    assert 'ENTRYPOINT ["gpusim"]' in text
+
+
+def test_the_site_has_search_and_a_selector_of_versions() -> None:
+    assert "search" in SITE["plugins"]
+    assert SITE["extra"]["version"]["provider"] == "mike"
+    assert any(
+        one.startswith("mike") for one in PROJECT["project"]["optional-dependencies"]["docs"]
+    )
 
 
 def test_the_readme_shows_its_pictures_and_links_anywhere() -> None:
@@ -71,6 +146,20 @@ def pages(place: object) -> Iterator[str]:
 def test_every_page_has_a_place_in_the_site() -> None:
     there = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
     assert sorted(pages(SITE["nav"])) == sorted(there | set(BESIDE))
+
+
+MADE = ("reproduction/", "api/", "index.md", "changelog.md", "contributing.md")
+"""Pages that are tables or references by a name, and those that are not of `docs/`."""
+
+
+@pytest.mark.parametrize(
+    "page", sorted(page for page in pages(SITE["nav"]) if not page.startswith(MADE))
+)
+def test_a_page_begins_with_its_question(page: str) -> None:
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    title, first, *_ = re.split(r"\n\s*\n", text, maxsplit=2)
+    assert title.startswith("# ")
+    assert "?" in title + first, first
 
 
 @pytest.mark.parametrize("page", sorted(pages(SITE["nav"])))
