@@ -22,7 +22,7 @@ from rich.table import Table
 
 from gpusim.core.process_memory import peak_bytes
 from gpusim.machine.load import load_model
-from gpusim.results.datasets import RECORDS, check_records
+from gpusim.results.event_tables import RECORDS, check_records
 from gpusim.runs.simulate import simulate
 from gpusim.workloads.workload import load_workload
 

@@ -315,7 +315,7 @@ def _recorded() -> list[tuple[str, bytes]]:
 
 def _results() -> list[tuple[str, bytes]]:
     import gpusim
-    from gpusim.results.datasets import RECORDS
+    from gpusim.results.event_tables import RECORDS
 
     with TemporaryDirectory() as folder:
         path = Path(folder) / "run.h5"

@@ -169,7 +169,7 @@ def _policies() -> Iterator[Row]:
 
 
 def _records() -> Iterator[Row]:
-    from gpusim.results.datasets import EVENTS, RECORDS
+    from gpusim.results.event_tables import EVENTS, RECORDS
 
     for name, tables in RECORDS.items():
         yield {

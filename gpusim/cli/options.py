@@ -69,7 +69,7 @@ def _setting_begins(context: typer.Context, incomplete: str) -> list[str]:
 
 def _record_begins(incomplete: str) -> list[str]:
     """The last one of what is to be recorded."""
-    from gpusim.results.datasets import RECORDS
+    from gpusim.results.event_tables import RECORDS
 
     before, comma, last = incomplete.rpartition(",")
     return [f"{before}{comma}{name}" for name in RECORDS if name.startswith(last)]

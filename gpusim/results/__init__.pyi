@@ -2,7 +2,8 @@
 """What `gpusim.results` offers, and where each name is from."""
 
 from .comparison import Comparison as Comparison, compare as compare
-from .datasets import DRAWN as DRAWN, RECORDS as RECORDS, SCHEMA_VERSION as SCHEMA_VERSION
+from .datasets import SCHEMA_VERSION as SCHEMA_VERSION
+from .event_tables import DRAWN as DRAWN, RECORDS as RECORDS
 from .digest import digest as digest
 from .folder import Results as Results, open_results as open_results
 from .repeated_runs import bands as bands

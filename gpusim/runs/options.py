@@ -10,7 +10,7 @@ from typing import Any
 from attrs import Attribute, evolve, field, fields, frozen
 
 from gpusim.core.errors import UserError, nearest
-from gpusim.results.datasets import check_records
+from gpusim.results.event_tables import check_records
 from gpusim.runs.amounts import Blocks, Instructions, Launches, Windows, rules_as_text
 
 _HDF5_ENDINGS = ("", ".h5", ".hdf5", ".hdf", ".nc", ".nc4")

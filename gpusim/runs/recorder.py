@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from gpusim.core.mapping import ASID_SHIFT, VPN_MASK
 from gpusim.core.request import MemoryRequest, resolve_trail
-from gpusim.results.datasets import RECORDS, check_records
+from gpusim.results.event_tables import RECORDS, check_records
 from gpusim.runs.writer import ResultWriter, TableWriter
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ class Recorder:
 
     Args:
         writer: where the tables go.
-        names: any of `gpusim.results.datasets.RECORDS`.
+        names: any of `gpusim.results.event_tables.RECORDS`.
 
     Attributes:
         records: the same, each once.

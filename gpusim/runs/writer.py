@@ -41,7 +41,6 @@ from gpusim.results.datasets import (
     CONVENTIONS,
     COUNTERS,
     ESTIMATES,
-    EVENTS,
     FORMAT,
     KERNELS,
     LAUNCH_NUMBERS,
@@ -64,6 +63,7 @@ from gpusim.results.datasets import (
     WORKLOAD,
 )
 from gpusim.results.digest import digest
+from gpusim.results.event_tables import EVENTS
 from gpusim.results.result import Result, open_result
 from gpusim.results.run_data import ByLaunch, Provenance, RunData, WallClock
 from gpusim.results.source import Source
@@ -188,7 +188,7 @@ class ResultWriter:
         return table
 
     def event_table(self, name: str) -> TableWriter:
-        """A new event table as `gpusim.results.datasets.EVENTS` describes it."""
+        """A new event table as `gpusim.results.event_tables.EVENTS` describes it."""
         return self.table(name, EVENTS[name].columns, EVENTS[name].description)
 
     def finish(self, run: RunData) -> Result:

@@ -26,7 +26,6 @@ from gpusim.results.datasets import (
     CONFIG,
     COUNTERS,
     ESTIMATES,
-    EVENTS,
     KERNELS,
     LAUNCH_NUMBERS,
     LAUNCHES,
@@ -34,7 +33,6 @@ from gpusim.results.datasets import (
     OF_LAUNCHES,
     ORIGINS,
     PROVENANCE,
-    RECORDS,
     STATE_FAMILIES,
     STATE_SUMS,
     STATES,
@@ -45,6 +43,7 @@ from gpusim.results.datasets import (
     WINDOWS,
     WORKLOAD,
 )
+from gpusim.results.event_tables import EVENTS, RECORDS
 from gpusim.runs.headline import StateSums, headline
 from gpusim.runs.recorder import Recorder
 from gpusim.runs.writer import ResultWriter

@@ -16,7 +16,7 @@ from gpusim.core.unboxed import IntList
 from gpusim.hardware.dram import Completion, Waiting
 from gpusim.hardware.walk import Walk
 from gpusim.results import RECORDS, RunData
-from gpusim.results.datasets import check_records
+from gpusim.results.event_tables import check_records
 from gpusim.runs.recorder import Recorder
 from gpusim.runs.writer import ResultWriter
 from tests.runs.ended_walks import ended_walk

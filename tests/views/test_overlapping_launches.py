@@ -8,7 +8,7 @@ import pytest
 
 import gpusim
 from gpusim.results import Result
-from gpusim.results.datasets import RECORDS
+from gpusim.results.event_tables import RECORDS
 from gpusim.views.explore.pack import pack
 from gpusim.views.perfetto import export
 from gpusim.views.report.build import html_report

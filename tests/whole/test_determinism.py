@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import gpusim
-from gpusim.results.datasets import RECORDS
+from gpusim.results.event_tables import RECORDS
 from gpusim.results.result import Result
 from tests import ROOT
 from tests.quick import quick

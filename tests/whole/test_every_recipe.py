@@ -16,7 +16,7 @@ from gpusim.config.load import LoadedModel
 from gpusim.config.recipe import recipe_names
 from gpusim.core.errors import UserError
 from gpusim.files.shipped import data_names
-from gpusim.results.datasets import RECORDS
+from gpusim.results.event_tables import RECORDS
 from tests.quick import quick
 
 PAIR = """

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from gpusim.machine import Machine
-from gpusim.results.datasets import RECORDS
+from gpusim.results.event_tables import RECORDS
 from gpusim.results.flat_toml import by_dotted_key
 from gpusim.results.result import Result
 from tests.quick import quick

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from gpusim.core.errors import UserError, nearest
 from gpusim.files.structure import Problem
-from gpusim.results.datasets import check_records
+from gpusim.results.event_tables import check_records
 from gpusim.runs.options import facts_of, option_fields, run_options
 from gpusim.studies.sweep.point import BASELINE, COORDINATES, as_text, split_keys
 from gpusim.workloads.tables import SCALES

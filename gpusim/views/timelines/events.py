@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusim.core.errors import UserError, nearest
-from gpusim.results.datasets import RECORDS
+from gpusim.results.event_tables import RECORDS
 from gpusim.views.timelines.window import Selection
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gpusim.core.counters import CounterRow
 from gpusim.core.states import state_names
 from gpusim.results import ApplicationFacts, Provenance, Result, RunData, SummaryValue, WallClock
-from gpusim.results.datasets import EVENTS
+from gpusim.results.event_tables import EVENTS
 from gpusim.runs.writer import ResultWriter
 from gpusim.views.timelines import Selection, Window
 
