@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusim.core.errors import UserError, nearest
-from gpusim.ptx.parser import bytes_of
 from gpusim.ptx.syntax import Variable
+from gpusim.ptx.value_types import bytes_of
 from gpusim.ptx.values import DTYPES
 
 

@@ -13,9 +13,9 @@ from gpusim.ptx.batch import Part
 from gpusim.ptx.frame import Frame, Step
 from gpusim.ptx.memory_steps import Access, items_of, keep, recording, space_of, taking_part
 from gpusim.ptx.operands import Operands
-from gpusim.ptx.parser import bytes_of
 from gpusim.ptx.syntax import Instruction
 from gpusim.ptx.uses import written
+from gpusim.ptx.value_types import bytes_of
 from gpusim.ptx.values import COMBINES, UnsupportedError, Value, dtype_of
 
 _MANY = 32

@@ -5,7 +5,6 @@ from __future__ import annotations
 from attrs import evolve
 
 from gpusim.core.errors import nearest
-from gpusim.ptx.parser import bytes_of
 from gpusim.ptx.syntax import (
     Address,
     Function,
@@ -20,6 +19,7 @@ from gpusim.ptx.syntax import (
     Symbol,
     Vector,
 )
+from gpusim.ptx.value_types import bytes_of
 
 _DROPPED = {"vprintf"}
 """Functions of the system that change nothing that a kernel computes."""

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from gpusim.core.errors import UserError
 from gpusim.ptx.device_memory import padded
-from gpusim.ptx.parser import bytes_of
 from gpusim.ptx.syntax import Function, Instruction, Module, Symbol, Variable
 from gpusim.ptx.uses import symbols
+from gpusim.ptx.value_types import bytes_of
 
 _FORMATS = {"f32": "<f", "f64": "<d"}
 

@@ -14,9 +14,9 @@ from gpusim.ptx.copy_groups import Warps
 from gpusim.ptx.device_memory import AccessError
 from gpusim.ptx.frame import Frame, Lanes, Reader, Step
 from gpusim.ptx.operands import Operands, Writer
-from gpusim.ptx.parser import bytes_of
 from gpusim.ptx.record import Record
 from gpusim.ptx.syntax import Instruction, Operand, Vector
+from gpusim.ptx.value_types import bytes_of
 from gpusim.ptx.values import Value, dtype_of
 from gpusim.ptx.windows import SPACES, spaces_of, within
 
