@@ -26,7 +26,7 @@ from rich.table import Table
 from experiments.speed import AIMS, run_case
 
 MAINTENANCE = True
-"""It is of use to those who change gpusim: ``gpusim list maintenance`` has it."""
+"""A study of gpusim itself: ``gpusim list maintenance`` has it."""
 
 _SOURCE = Path(__file__).with_name("allocation_counter.c")
 

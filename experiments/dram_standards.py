@@ -18,7 +18,7 @@ from gpusim.config.dram_standard import DramStandard
 from gpusim.config.dram_standards import standards
 
 MAINTENANCE = True
-"""It is of use to those who change gpusim: ``gpusim list maintenance`` has it."""
+"""A study of gpusim itself: ``gpusim list maintenance`` has it."""
 
 PRODUCTS: Mapping[str, str] = {
     "p100": "hbm2",

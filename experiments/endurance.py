@@ -36,7 +36,7 @@ from gpusim.studies.scripts import FOLDER
 from gpusim.views import plots
 
 MAINTENANCE = True
-"""It is of use to those who change gpusim: ``gpusim list maintenance`` has it."""
+"""A study of gpusim itself: ``gpusim list maintenance`` has it."""
 
 MODEL = "kepler-uvm"
 LOOK_SECONDS = 15

@@ -17,7 +17,7 @@ from rich.table import Table
 from experiments.speed import run_case
 
 MAINTENANCE = True
-"""It is of use to those who change gpusim: ``gpusim list maintenance`` has it."""
+"""A study of gpusim itself: ``gpusim list maintenance`` has it."""
 
 CASE, ITERATIONS = "tlb-miss-heavy", 120
 TIMES = (1, 2, 4, 8, 16)

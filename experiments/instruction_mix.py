@@ -32,7 +32,7 @@ from gpusim.workloads.tables import SCALES
 from gpusim.workloads.workload import load_workload
 
 MAINTENANCE = True
-"""It is of use to those who change gpusim: ``gpusim list maintenance`` has it."""
+"""A study of gpusim itself: ``gpusim list maintenance`` has it."""
 
 MIXES = Path(__file__).parent / "programs" / "mixes.toml"
 

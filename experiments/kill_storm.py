@@ -26,7 +26,7 @@ from gpusim.files.whole_files import PARTIAL
 from gpusim.studies.sweep.folder import RunFolder
 
 MAINTENANCE = True
-"""It is of use to those who change gpusim: ``gpusim list maintenance`` has it."""
+"""A study of gpusim itself: ``gpusim list maintenance`` has it."""
 
 _DELAY = 0.3
 """Seconds from the end of a run to a kill, at most: it may hit any part of the next one."""

@@ -23,7 +23,7 @@ from gpusim.studies.scripts import FOLDER
 from gpusim.views.plots import bar_groups, new_figure, save
 
 MAINTENANCE = True
-"""It is of use to those who change gpusim: ``gpusim list maintenance`` has it."""
+"""A study of gpusim itself: ``gpusim list maintenance`` has it."""
 
 TABLE = Path(__file__).parent / "pictures" / "library.toml"
 

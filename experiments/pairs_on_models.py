@@ -26,7 +26,7 @@ from gpusim.studies.sweep.point import BASELINE
 from gpusim.studies.sweep.spec import read_sweep
 
 MAINTENANCE = True
-"""It is of use to those who change gpusim: ``gpusim list maintenance`` has it."""
+"""A study of gpusim itself: ``gpusim list maintenance`` has it."""
 
 UNDER = "memory-walks"
 AGAIN = {"mask-quick": f"{UNDER}+mask-quick"}

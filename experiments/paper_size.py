@@ -22,7 +22,7 @@ from gpusim.studies.scripts import FOLDER
 from gpusim.studies.sweep.spec import Sweep
 
 MAINTENANCE = True
-"""It is of use to those who change gpusim: ``gpusim list maintenance`` has it."""
+"""A study of gpusim itself: ``gpusim list maintenance`` has it."""
 
 MODEL, SCALE = "kepler-uvm", "paper"
 SHOWN = ("cycles", "tlb_L1_hit_rate", "tlb_L2_hit_rate", "walks", "l2_hit_rate", "dram_reads")

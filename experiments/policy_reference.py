@@ -25,7 +25,7 @@ from gpusim.core.registry import Slot, find_policy, policy_names
 from gpusim.machine.check_policies import policies_of, policy_options
 
 MAINTENANCE = True
-"""It is of use to those who change gpusim: ``gpusim list maintenance`` has it."""
+"""A study of gpusim itself: ``gpusim list maintenance`` has it."""
 
 PART = "policies"
 """Name of the generated part of the page."""

@@ -26,7 +26,7 @@ from gpusim.files.shipped import data_names
 from gpusim.workloads.workload import Workload
 
 MAINTENANCE = True
-"""It is of use to those who change gpusim: ``gpusim list maintenance`` has it."""
+"""A study of gpusim itself: ``gpusim list maintenance`` has it."""
 
 PROGRAM, PARAMETERS = "atax", {"n": 128, "iterations": 1}
 EVERYWHERE = "On all models: "

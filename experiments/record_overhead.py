@@ -27,7 +27,7 @@ from gpusim.runs.simulate import simulate
 from gpusim.workloads.workload import load_workload
 
 MAINTENANCE = True
-"""It is of use to those who change gpusim: ``gpusim list maintenance`` has it."""
+"""A study of gpusim itself: ``gpusim list maintenance`` has it."""
 
 
 @frozen

@@ -22,7 +22,7 @@ from gpusim.studies.sweep.results import SweepResults
 from gpusim.studies.sweep.spec import Sweep
 
 MAINTENANCE = True
-"""It is of use to those who change gpusim: ``gpusim list maintenance`` has it."""
+"""A study of gpusim itself: ``gpusim list maintenance`` has it."""
 
 MODEL, VARIANT, SCALE = "kepler-uvm", "quarter", "paper"
 PAIRS = ("transform_backprop", "stencil_chip")

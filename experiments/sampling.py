@@ -22,7 +22,7 @@ from gpusim.studies.sweep.spec import Sweep
 from gpusim.views.plots import new_figure, save
 
 MAINTENANCE = True
-"""It is of use to those who change gpusim: ``gpusim list maintenance`` has it."""
+"""A study of gpusim itself: ``gpusim list maintenance`` has it."""
 
 MODEL, SMS = "kepler-uvm", 4
 SAMPLE = "workload.timed.sample"

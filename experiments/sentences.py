@@ -19,7 +19,7 @@ from experiments.marked import grid, tell
 from gpusim.core.errors import UserError, nearest
 
 MAINTENANCE = True
-"""It is of use to those who change gpusim: ``gpusim list maintenance`` has it."""
+"""A study of gpusim itself: ``gpusim list maintenance`` has it."""
 
 PAPERS = {
     "mask": "MASK",

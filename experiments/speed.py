@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 MAINTENANCE = True
-"""It is of use to those who change gpusim: ``gpusim list maintenance`` has it."""
+"""A study of gpusim itself: ``gpusim list maintenance`` has it."""
 
 AIMS = {
     "hit-heavy": 3,

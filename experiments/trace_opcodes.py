@@ -28,7 +28,7 @@ from gpusim.traces.sass_unmodelled import (
 from gpusim.traces.traceg_header import KEYS
 
 MAINTENANCE = True
-"""It is of use to those who change gpusim: ``gpusim list maintenance`` has it."""
+"""A study of gpusim itself: ``gpusim list maintenance`` has it."""
 
 PART = "what-is-read"
 """Name of the generated part of the page."""

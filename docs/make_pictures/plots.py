@@ -1,6 +1,6 @@
 """The gallery of `docs/plots.md`, from small runs: ``python docs/make_pictures/plots.py [FOLDER]``.
 
-Takes about half a minute; the pictures go to `docs/pictures` unless told otherwise.
+Takes about half a minute; the pictures go to `docs/pictures` where no folder is named.
 """
 
 from __future__ import annotations

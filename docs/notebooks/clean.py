@@ -1,7 +1,7 @@
 """Notebooks as they are committed: cells, and nothing of the run that they went through.
 
-After you have edited one: ``python docs/notebooks/clean.py [NOTEBOOK.ipynb …]``; all of this folder
-unless told otherwise.
+After you have edited one: ``python docs/notebooks/clean.py [NOTEBOOK.ipynb …]``; without one, all
+of this folder.
 """
 
 from __future__ import annotations

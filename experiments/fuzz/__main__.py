@@ -20,7 +20,7 @@ from experiments.marked import grid
 from gpusim.studies.scripts import FOLDER
 
 MAINTENANCE = True
-"""It is of use to those who change gpusim: ``gpusim list maintenance`` has it."""
+"""A study of gpusim itself: ``gpusim list maintenance`` has it."""
 
 _REPORT_EVERY = 60.0
 """Seconds after which the table is written, so that an ended run loses few cases."""

@@ -254,14 +254,14 @@ def tracez_of(text: str, piece: int = 2) -> bytes:
 
 
 def _facts() -> list[tuple[str, bytes]]:
-    told = {
-        "name": "told",
+    facts = {
+        "name": "facts",
         "warp_size": 64,
         "kernels": [
             {"name": "k", "grid": [256, 1, 1], "workgroup": [128, 1, 1], "vgprs": 8, "lds_bytes": 0}
         ],
     }
-    return [("table.json", json.dumps(told).encode())]
+    return [("table.json", json.dumps(facts).encode())]
 
 
 def _models() -> list[tuple[str, bytes]]:

@@ -16,7 +16,7 @@ from gpusim.core.errors import UserError
 from gpusim.files.shipped import data_folder
 
 MAINTENANCE = True
-"""It is of use to those who change gpusim: ``gpusim list maintenance`` has it."""
+"""A study of gpusim itself: ``gpusim list maintenance`` has it."""
 
 MARK = "trust"
 

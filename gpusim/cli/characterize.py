@@ -21,6 +21,7 @@ from gpusim.cli.options import (
 )
 from gpusim.core.errors import UserError
 from gpusim.core.user_code import Imports, permit
+from gpusim.results.quantity import percent
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -160,8 +161,11 @@ def _intensity(app: ApplicationCharacterization) -> Table:
     table.add_column("share of")
     for name in BIN_NAMES:
         table.add_column(name, justify="right")
-    table.add_row("blocks, by reuse within", *map(_percent, app.intra_shares.tolist()))
-    table.add_row("pairs of blocks, by reuse between", *map(_percent, app.inter_shares.tolist()))
+    for what, shares in (
+        ("blocks, by reuse within", app.intra_shares),
+        ("pairs of blocks, by reuse between", app.inter_shares),
+    ):
+        table.add_row(what, *(percent(share, 1) for share in shares.tolist()))
     return table
 
 
@@ -199,7 +203,3 @@ def _value(value: int | float) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     return "–" if math.isnan(value) else f"{value:.4g}"
-
-
-def _percent(share: float) -> str:
-    return "–" if math.isnan(share) else f"{share:.1%}"

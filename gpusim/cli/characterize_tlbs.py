@@ -99,7 +99,7 @@ def _print(found: TlbResult) -> None:
             seen.add((level.shape, level.counts))
         table.add_section()
     stdout_console().print(table)
-    note = "misses of the last level are walks; a first level is told once where it is the same"
+    note = "misses of the last level are walks; a first level that is the same is shown once"
     stdout_console().print(Text(note))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from attrs import frozen
 
+from gpusim.results.quantity import percent
 from gpusim.runs.monitor import Activity, Progress
 
 _REPORTS = 8
@@ -99,7 +100,7 @@ def how_far(
         share = 1.0 if progress.done else min(done / expected, _WHOLE)
         known = share < _WHOLE and transactions_a_second > 0  # the last ones are under way for long
         left = (expected - done) / transactions_a_second if known else None
-        return HowFar(share, f"{share:.0%}, {blocks}".replace("%", " %"), left, of_launches=False)
+        return HowFar(share, f"{percent(share)}, {blocks}", left, of_launches=False)
     share = progress.blocks_done / progress.blocks_known if progress.blocks_known else 0.0
     left = elapsed * (1 - share) / share if share else None
     return HowFar(share, blocks, left, of_launches=True)

@@ -25,7 +25,7 @@ def list_things(
         str,
         typer.Argument(
             help="models, recipes, workloads, policies, records, sweeps, figures, studies, or "
-            "maintenance: studies for those who change gpusim",
+            "maintenance: studies of gpusim itself",
             autocompletion=begins(lambda: _LISTS),
         ),
     ],

@@ -63,7 +63,7 @@ def show(
 
 
 RESULTS = (".h5", ".hdf5")
-"""Endings of names by which results are told from models."""
+"""How the names of results end, and those of models do not."""
 
 
 def _show_result(path: Path, *, everything: bool, as_json: bool) -> None:

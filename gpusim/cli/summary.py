@@ -24,6 +24,7 @@ from gpusim.results.quantity import (
     format_quantity,
     full_name,
     headline_rows,
+    percent,
 )
 from gpusim.results.wait_roots import wait_roots
 
@@ -181,7 +182,7 @@ def _stalls(cycles: Mapping[str, int], most: int | None) -> Table:
         rows.append((f"{len(rest)} other states", sum(cycles[state] for state in rest)))
     for label, count in rows:
         bar = "█" * round(count / total * _BAR_WIDTH)
-        table.add_row(*map(Text, (label, f"{count:,}", _percent(count / total), bar)))
+        table.add_row(*map(Text, (label, f"{count:,}", percent(count / total, 1), bar)))
     return table
 
 
@@ -203,7 +204,7 @@ def _stalls_by_app(
         rows.append((f"{len(rest)} other states", others))
     for label, row in rows:
         if any(row):
-            shares = (_percent(count / totals[app]) for app, count in zip(apps, row, strict=True))
+            shares = (percent(count / totals[app], 1) for app, count in zip(apps, row, strict=True))
             amounts = zip((f"{count:,}" for count in row), shares, strict=True)
             table.add_row(*map(Text, (label, *(text for amount in amounts for text in amount))))
     return table
@@ -235,7 +236,3 @@ def _plain_table(*, header: bool) -> Table:
 def _heading(app: str) -> Text:
     """The name of an application, in lines that do not make its column wide."""
     return Text(fill(app, _APP_WIDTH))
-
-
-def _percent(share: float) -> str:
-    return f"{share * 100:.1f} %"

@@ -273,8 +273,8 @@ def mbarrier_done(operands: Operands, one: Instruction) -> Callable[[Frame], Val
     state = operands.reader(one, one.operands[2], "u32" if by_parity else "u64")
 
     def done(frame: Frame) -> Value:
-        told = state(frame)
-        phase = told & np.uint32(1) if by_parity else mbarrier.phase_of(told)
+        awaited = state(frame)
+        phase = awaited & np.uint32(1) if by_parity else mbarrier.phase_of(awaited)
         found: Value = np.zeros(frame.count, bool)
         places = np.broadcast_to(address(frame), frame.count)
         for part in frame.batch.parts_of(frame.lanes, "shared", places, 8):

@@ -72,11 +72,11 @@ def arguments_of(function: Function, source: str) -> tuple[Argument, ...]:
     found = re.search(rf"\b{re.escape(plain_name(function.name))}\s*\(([^()]*)\)\s*\{{", plain)
     if not found:
         return own
-    told = [_declared(text) for text in found[1].split(",")]
-    names = {one.name for one in told if one is not None}
-    if len(told) != len(own) or len(names) != len(own):
+    declared = [_declared(text) for text in found[1].split(",")]
+    names = {one.name for one in declared if one is not None}
+    if len(declared) != len(own) or len(names) != len(own):
         return own
-    return tuple(one for one in told if one is not None)
+    return tuple(one for one in declared if one is not None)
 
 
 def _declared(text: str) -> Argument | None:

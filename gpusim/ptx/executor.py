@@ -26,7 +26,7 @@ _POLLS = 8
 """As `_FAIR`, of a loop that looks at memory until another thread changes it."""
 
 _MOST_TURNS = 1 << 22
-"""Turns in a row in one basic block: more mean that its threads wait for each other in vain."""
+"""Turns in a row in one basic block: more mean that its threads wait for each other for ever."""
 
 
 @define(eq=False)
@@ -84,7 +84,7 @@ class Executor:
         """Execute all threads to their end.
 
         Raises:
-            UserError: an access goes nowhere, or threads wait for each other in vain.
+            UserError: an access goes nowhere, or threads wait for each other for ever.
         """
         batch = self._batch
         record = batch.record
@@ -379,7 +379,7 @@ class Executor:
         block = self._code.blocks[place]
         return self._module.error(
             block.lines[0],
-            f"a loop ends after {_MOST_TURNS} rounds for no thread: it waits in vain",
+            f"a loop ends after {_MOST_TURNS} rounds for no thread: it waits for ever",
         )
 
     def _failed(self, place: int, error: Exception) -> UserError:

@@ -163,11 +163,11 @@ class Record:
                 self._passes.clear()
             found = self._passes[key] = _passes(placed.reshape(-1, WARP), size, key[2])
         argument, warps = found
-        told = Op.SHARED
+        recorded = Op.SHARED
         if self._follows_shared:
-            told = Op.SHARED_LOAD if op in {Op.LOAD, Op.ATOMIC} else Op.SHARED_STORE
-        self.by_argument(told, argument, warps)
-        self._count(told, warps)
+            recorded = Op.SHARED_LOAD if op in {Op.LOAD, Op.ATOMIC} else Op.SHARED_STORE
+        self.by_argument(recorded, argument, warps)
+        self._count(recorded, warps)
         return warps
 
     def constant(self, lanes: Lanes | None, address: Any, size: int) -> Warps:

@@ -229,7 +229,7 @@ def triton_kernel(function: Any, capability: int = DEFAULT_CAPABILITY) -> Triton
 
 
 class _Driver:
-    """What kernels and those who launch them ask of Triton's driver, without a GPU.
+    """Triton's driver without a GPU, as kernels and their launches use it.
 
     Args:
         capability: compute capability of the GPU that there would be.

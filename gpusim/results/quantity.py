@@ -164,9 +164,9 @@ def times(factor: float) -> str:
     )
 
 
-def percent(part: float) -> str:
-    """A part of 1 for the eye, in whole percent."""
-    return f"{part * 100:.0f} %"
+def percent(part: float, digits: int = 0) -> str:
+    """A part of 1 for the eye, with `digits` behind the decimal point; not a number: a dash."""
+    return "–" if math.isnan(part) else f"{part * 100:.{digits}f} %"
 
 
 def _format(value: float) -> str:

@@ -37,7 +37,7 @@ _ROOTS = {
     "walkers": "for walkers",
     "walks": "for page walks under way",
 }
-"""What a chain ends at, in words, by the names of counters; the rest is not told."""
+"""What a chain ends at, in words, by the names of counters; other ends are left out."""
 
 _LEAST = 0.01
 """A smaller part of a state is left out."""
@@ -92,7 +92,7 @@ def _walk_waits(reads: Mapping[str, int], cycles: Counter[str]) -> Iterator[tupl
 
 
 def _is_small(some: int, cycles: Counter[str]) -> bool:
-    """Whether some warp-cycles are too small a share of all of them to be told of."""
+    """Whether some warp-cycles are too small a share of all of them to be mentioned."""
     return some < _LEAST_STATE * max(sum(cycles.values()), 1)
 
 

@@ -51,10 +51,10 @@ class TraceOptions:
 
     def applied(self, application: TraceApplication) -> TraceApplication:
         """An application with what a user said in place of what its trace says."""
-        told = evolve(application, needs=self.needs, streams=self.streams)
+        changed = evolve(application, needs=self.needs, streams=self.streams)
         if not self.arrays:
-            return told
-        return evolve(told, buffers=self.arrays, names_all_arrays=True)
+            return changed
+        return evolve(changed, buffers=self.arrays, names_all_arrays=True)
 
 
 def trace_options(values: Mapping[str, object]) -> TraceOptions:

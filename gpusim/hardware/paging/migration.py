@@ -48,7 +48,7 @@ open_slot(Slot.MIGRATION, Migration, "page_bytes")
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class HotPages(Migration):
-    """Pages come that were accessed `threshold` times lately: all counts are halved by and by.
+    """Pages come that were accessed `threshold` times lately: counts are halved again and again.
 
     Page migration between memory tiers by decaying counts of accesses [our choice: the plainest of
     its kind].

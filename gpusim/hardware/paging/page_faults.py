@@ -183,7 +183,7 @@ class PageFaults(Stage):
             self._write_faults()
 
     def _asks_host(self, translation: Translation) -> int:
-        """Cycles until the host has told where a page of its own lies."""
+        """Cycles until the host has answered where a page of its own lies."""
         mapping = translation.mapping
         if not self._host_walk or mapping is None or mapping.pfn < self._first_host_frame:
             return 0

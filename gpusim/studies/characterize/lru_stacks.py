@@ -41,7 +41,7 @@ class LruStacks:
             page: (n,) the page; a page belongs to one set.
 
         Returns:
-            (n,) distances; those of fewer than `least` pages may be told as less than they are,
+            (n,) distances; those of fewer than `least` pages may come out smaller than they are,
             those of `ways` and more as `NEVER_BEFORE`.
         """
         held = len(self._set)

@@ -32,7 +32,7 @@ class Design:
         model: from `gpusim.load_model`.
 
     Raises:
-        UserError: its lookups cannot be told without a clock.
+        UserError: its lookups cannot be known without a clock.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Design:
 
 
 def refusal(config: GpuConfig) -> str:
-    """Why lookups of a machine cannot be told without a clock; empty: they can."""
+    """Why lookups of a machine cannot be known without a clock; empty: they can."""
     if config.stage:
         return f"stage.{next(iter(config.stage))} asks for pages when it has time to"
     if config.l1.translation == "after-l2":
@@ -108,7 +108,7 @@ def designs_of(
 
 
 def _recipes(model: LoadedModel, name_or_path: str, variants: Sequence[str]) -> Iterator[Design]:
-    """Recipes that fit a model and change its translation, and what can be told of it."""
+    """Recipes that fit a model, change its translation, and have lookups known without a clock."""
     for name in recipe_names():
         try:
             changed = load_model(name_or_path, [*variants, name], model.overrides)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpusim.results.blame import COSTS, blame
-from gpusim.views.report.table import Row, Table, percent, plain, rest_note, whole
+from gpusim.results.quantity import percent
+from gpusim.views.report.table import Row, Table, plain, rest_note, whole
 
 if TYPE_CHECKING:
     from gpusim.results import Result
@@ -26,7 +27,7 @@ def blame_table(result: Result) -> Table | None:
             row["array"],
             row["app"],
             *(whole(row[cost]) for cost in _COSTS),
-            percent(row["tlb_misses"] / total),
+            percent(row["tlb_misses"] / total, 1),
         )
         for row in found.head(_ROWS).to_dict("records")
     ]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpusim.results.quantity import percent
 from gpusim.results.transactions import line_and_page
 from gpusim.views.report.pages import StalledPages, slowest_walks, stalled_pages, walks_of
-from gpusim.views.report.table import Row, Table, percent, plain, rest_note, whole
+from gpusim.views.report.table import Row, Table, plain, rest_note, whole
 
 if TYPE_CHECKING:
     from gpusim.results import Result
@@ -29,7 +30,7 @@ def page_table(result: Result) -> Table | None:
             *_page(result, page["vpn"]),
             apps[page["app"]],
             whole(page["waited"]),
-            percent(page["waited"] / found.waited),
+            percent(page["waited"] / found.waited, 1),
             whole(page["cycles"]),
             whole(page["transactions"]),
             *([whole(walks)] if walked else []),
@@ -52,7 +53,7 @@ def page_table(result: Result) -> Table | None:
 
 
 def _page_note(found: StalledPages) -> str:
-    share = percent(found.top.waited.sum() / found.waited)
+    share = percent(found.top.waited.sum() / found.waited, 1)
     return (
         f"{len(found.top):,} of {found.pages:,} pages, with {share} of the {whole(found.waited)} "
         "cycles that transactions waited for translation."

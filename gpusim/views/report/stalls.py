@@ -10,9 +10,10 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from gpusim.core.states import TLB_PREFIX, State
+from gpusim.results.quantity import percent
 from gpusim.results.wait_roots import wait_roots
 from gpusim.views.plots import state_colours
-from gpusim.views.report.table import Cell, Group, Row, Table, percent, whole
+from gpusim.views.report.table import Cell, Group, Row, Table, whole
 
 if TYPE_CHECKING:
     from gpusim.results import Result
@@ -91,7 +92,7 @@ def stall_bars(result: Result) -> list[Bar]:
         total = cycles.sum()
         if total:
             text = ", ".join(
-                f"{name} {percent(cycles[states].sum() / total)}"
+                f"{name} {percent(cycles[states].sum() / total, 1)}"
                 for name, states in _families(result).items()
             )
             bars.append(Bar(app, text, _parts(result, cycles / total)))
@@ -135,7 +136,7 @@ def _parts(result: Result, shares: NDArray[np.float64]) -> list[Part]:
             parts.append(
                 Part(
                     name=name,
-                    share=percent(share),
+                    share=percent(share, 1),
                     start=round(100 * start, 4),
                     width=round(100 * share, 4),
                     colour=colours[name],

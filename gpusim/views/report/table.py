@@ -68,11 +68,6 @@ def plain(rows: Sequence[Row]) -> tuple[Group]:
     return (Group(rows),)
 
 
-def percent(share: float) -> str:
-    """A share of 1 for the eye."""
-    return f"{share * 100:.1f}\N{NO-BREAK SPACE}%"
-
-
 def whole(number: float) -> str:
     """A whole number, or the nearest one, with thousands separated."""
     return f"{number:,.0f}"

@@ -291,7 +291,7 @@ function mean(values, from, to) {
 
 const groupsOf = (run) => [...new Set(run.counters.map((one) => one.group))];
 
-// Of each line of a group its name and what a view of so many pixels shows of it: cycles and means.
+// Name, cycles and means of each line of a group, as a view of this width shows them.
 function linesOf(run, group, pixels) {
   return run.counters.map((one, n) => [one, run.c[`counter_${n}`]]).filter(([one]) => one.group === group).map(([one, values]) => {
     const step = (run.end - run.begin) / values.length, points = [];
