@@ -1,6 +1,6 @@
 """Settings of all tests.
 
-Two profiles of hypothesis: `quick`, unless told otherwise, and `long`, of which `.ci/run` makes use
+Two profiles of hypothesis: `quick`, which is the default, and `long`, of which `.ci/run` makes use
 (``--hypothesis-profile long``). A test that needs another number of examples than the profile's
 asks `tests.examples` for it.
 """
@@ -34,8 +34,10 @@ def forked_workers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 YOUNG_OBJECTS = 20_000
-"""As many new objects as Python looks for garbage among; it looks at 700, which takes a sixth of
-the tests' time."""
+"""Python looks for garbage among this number of new objects; the usual 700 take a sixth of the
+tests' time."""
+
+gc.disable()  # until all tests are collected: a quarter of the time that this takes
 
 
 def pytest_collection_finish() -> None:
@@ -43,10 +45,11 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(YOUNG_OBJECTS)
+    gc.enable()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
-    """With -q, pytest-randomly does not tell the seed of the order; a failure may need it."""
+    """With -q, pytest-randomly does not print the seed of the order; a failure may need it."""
     seed = terminalreporter.config.getoption("randomly_seed", None)
     if exitstatus and seed is not None:
         terminalreporter.write_line(f"order of the tests: --randomly-seed={seed}")

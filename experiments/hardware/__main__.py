@@ -184,8 +184,7 @@ def _written(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def main() -> None:
-    """Measure, compare, draw."""
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
         "--model",
@@ -219,6 +218,12 @@ def main() -> None:
         help="take our points from MODEL_points.csv there, and run nothing",
     )
     parser.add_argument("-j", "--jobs", type=int, default=1, help="runs side by side (default 1)")
+    return parser
+
+
+def _arguments() -> tuple[argparse.Namespace, list[str]]:
+    """The options, and the tests that they choose."""
+    parser = _parser()
     arguments = parser.parse_args()
     tests = arguments.tests.split(",")
     if unknown := [test for test in tests if test not in TESTS]:
@@ -229,6 +234,12 @@ def main() -> None:
     for option in ("programs", "kernels"):
         if getattr(arguments, option) is not None and arguments.reference is None:
             parser.error(f"--{option} needs --reference")
+    return arguments, tests
+
+
+def main() -> None:
+    """Measure, compare, draw."""
+    arguments, tests = _arguments()
     arguments.out.mkdir(parents=True, exist_ok=True)
     try:
         if arguments.programs is not None:

@@ -138,6 +138,15 @@ Shift = Annotated[
     ),
 ]
 
+Jobs = Annotated[
+    int | None,
+    typer.Option("--jobs", "-j", min=1, help="Number of processes (default: one per core)."),
+]
+Dask = Annotated[
+    str | None, typer.Option(help="Address of a Dask scheduler to run on: tcp://host:8786.")
+]
+RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Run again what has failed.")]
+
 AllowCode = Annotated[
     bool,
     typer.Option(

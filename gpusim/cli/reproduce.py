@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gpusim.cli.options import SCALES, Json, Picture, PictureKind, begins, terminate
+from gpusim.cli.options import (
+    SCALES,
+    Dask,
+    Jobs,
+    Json,
+    Picture,
+    PictureKind,
+    RetryFailed,
+    begins,
+    terminate,
+)
 from gpusim.core.errors import WriteError
 
 if TYPE_CHECKING:
@@ -29,14 +39,17 @@ def _ids() -> Iterable[str]:
         yield from (figure.id for figure in figures_of(paper))
 
 
+_Ids = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="Papers, figures or claims: orch, orch.fig11, ... (default: all).",
+        autocompletion=begins(_ids),
+    ),
+]
+
+
 def reproduce(
-    ids: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Papers, figures or claims: orch, orch.fig11, ... (default: all).",
-            autocompletion=begins(_ids),
-        ),
-    ] = None,
+    ids: _Ids = None,
     scale: Annotated[
         str,
         typer.Option(
@@ -50,16 +63,9 @@ def reproduce(
     docs: Annotated[Path, typer.Option(help="Folder of the pages and their pictures.")] = Path(
         "gpusim-pages"
     ),
-    jobs: Annotated[
-        int | None,
-        typer.Option("--jobs", "-j", min=1, help="Number of processes (default: one per core)."),
-    ] = None,
-    dask: Annotated[
-        str | None, typer.Option(help="Address of a Dask scheduler to run on: tcp://host:8786.")
-    ] = None,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Run again what has failed.")
-    ] = False,
+    jobs: Jobs = None,
+    dask: Dask = None,
+    retry_failed: RetryFailed = False,
     choices: Annotated[
         bool,
         typer.Option(

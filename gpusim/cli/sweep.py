@@ -12,9 +12,12 @@ from attrs import evolve
 from gpusim.cli.options import (
     SWEEPS,
     AllowCode,
+    Dask,
+    Jobs,
     Json,
     Picture,
     PictureKind,
+    RetryFailed,
     Seeds,
     Shift,
     terminate,
@@ -28,45 +31,40 @@ if TYPE_CHECKING:
     from gpusim.studies.sweep.spec import Sweep
     from gpusim.studies.sweep.worker import Limits
 
+_Spec = Annotated[
+    str | None,
+    typer.Argument(help="Name of a shipped sweep, or path of a .toml file.", autocompletion=SWEEPS),
+]
+_Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", help="Folder of runs, which several sweeps can share."),
+]
+_DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Only show what would be run, and how long it will take.")
+]
+_TimeLimit = Annotated[
+    float | None, typer.Option(min=0, help="Minutes after which a run is ended as failed.")
+]
+_HangLimit = Annotated[
+    float | None,
+    typer.Option(
+        min=0, help="Minutes without progress after which a run is ended as failed (default 30)."
+    ),
+]
+
 
 def sweep(
-    spec: Annotated[
-        str | None,
-        typer.Argument(
-            help="Name of a shipped sweep, or path of a .toml file.", autocompletion=SWEEPS
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Folder of runs, which several sweeps can share."),
-    ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option("--jobs", "-j", min=1, help="Number of processes (default: one per core)."),
-    ] = None,
-    dask: Annotated[
-        str | None, typer.Option(help="Address of a Dask scheduler to run on: tcp://host:8786.")
-    ] = None,
+    spec: _Spec = None,
+    output: _Output = None,
+    jobs: Jobs = None,
+    dask: Dask = None,
     scale: Annotated[
         str | None, typer.Option(help="Size of the inputs, instead of the sweep's own.")
     ] = None,
-    dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="Only show what would be run, and how long it will take."),
-    ] = False,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Run again what has failed.")
-    ] = False,
-    time_limit: Annotated[
-        float | None, typer.Option(min=0, help="Minutes after which a run is ended as failed.")
-    ] = None,
-    hang_limit: Annotated[
-        float | None,
-        typer.Option(
-            min=0,
-            help="Minutes without progress after which a run is ended as failed (default 30).",
-        ),
-    ] = None,
+    dry_run: _DryRun = False,
+    retry_failed: RetryFailed = False,
+    time_limit: _TimeLimit = None,
+    hang_limit: _HangLimit = None,
     status: Annotated[
         Path | None, typer.Option(help="Only show how far the sweeps in this folder are.")
     ] = None,
@@ -97,14 +95,13 @@ def sweep(
         _show_plan(wanted, output, retry_failed, jobs, as_json)
         return
     signal.signal(signal.SIGTERM, terminate)
-    title = wanted.title or wanted.name
     from gpusim.cli.sweep_view import WatchedSweep, sweep_progress
     from gpusim.studies.sweep.run import run_sweep
 
-    watched = WatchedSweep(title)
+    watched = WatchedSweep(wanted.title or wanted.name)
     with (
         serving(serve, serve_address, watched.state, watched.brake.command),
-        sweep_progress(title) as progress,
+        sweep_progress(wanted.title or wanted.name) as progress,
     ):
         results = run_sweep(
             wanted,

@@ -49,31 +49,35 @@ def whole_cycles(text: str) -> int:
 
 _MOST_DIGITS = 18
 
+_Begin = Annotated[
+    int | None,
+    typer.Option(
+        "--from", parser=whole_cycles, metavar="CYCLE", help="First cycle, such as 10_000."
+    ),
+]
+_End = Annotated[
+    int | None,
+    typer.Option("--to", parser=whole_cycles, metavar="CYCLE", help="Cycle after the last."),
+]
+_BinCycles = Annotated[
+    int | None,
+    typer.Option(
+        "--bin",
+        parser=whole_cycles,
+        metavar="CYCLES",
+        help="Cycles of a bin; by default such that there are 400 (in the terminal 20).",
+    ),
+]
+
 
 def timeline(
     file: Annotated[Path, typer.Argument(metavar="FILE.h5", help="Result with recorded events.")],
     sm: Annotated[int | None, typer.Option(help="Only warps of an SM.")] = None,
     warp: Annotated[int | None, typer.Option(help="Only a warp.")] = None,
     app: Annotated[str | None, typer.Option(help="Only warps of an application.")] = None,
-    begin: Annotated[
-        int | None,
-        typer.Option(
-            "--from", parser=whole_cycles, metavar="CYCLE", help="First cycle, such as 10_000."
-        ),
-    ] = None,
-    end: Annotated[
-        int | None,
-        typer.Option("--to", parser=whole_cycles, metavar="CYCLE", help="Cycle after the last."),
-    ] = None,
-    bin_cycles: Annotated[
-        int | None,
-        typer.Option(
-            "--bin",
-            parser=whole_cycles,
-            metavar="CYCLES",
-            help="Cycles of a bin; by default such that there are 400 (in the terminal 20).",
-        ),
-    ] = None,
+    begin: _Begin = None,
+    end: _End = None,
+    bin_cycles: _BinCycles = None,
     warps: Annotated[
         bool, typer.Option("--warps", help="Draw a row a warp, exact in every cycle (-o).")
     ] = False,

@@ -111,18 +111,28 @@ def run_data(
         families=machine.families,
         stops=stops,
         by_launch=numbers.by_launch([(record.app, record.index) for record in records]),
-        arrays=[
-            ArrayFacts(tenant.name, one.name, one.base, one.bytes)
-            for tenant in machine.tenants
-            for one in tenant.application.buffers
-        ],
-        code=[
-            CodeFacts(tenant.name, one.kernel, one.file, one.line, one.pc, one.text)
-            for tenant in machine.tenants
-            if isinstance(tenant.application, TraceApplication)
-            for one in tenant.application.places
-        ],
+        arrays=_arrays(machine),
+        code=_code(machine),
     )
+
+
+def _arrays(machine: Machine) -> list[ArrayFacts]:
+    """The arrays of all applications, in the order of their allocation."""
+    return [
+        ArrayFacts(tenant.name, one.name, one.base, one.bytes)
+        for tenant in machine.tenants
+        for one in tenant.application.buffers
+    ]
+
+
+def _code(machine: Machine) -> list[CodeFacts]:
+    """The places in the code that traces name."""
+    return [
+        CodeFacts(tenant.name, one.kernel, one.file, one.line, one.pc, one.text)
+        for tenant in machine.tenants
+        if isinstance(tenant.application, TraceApplication)
+        for one in tenant.application.places
+    ]
 
 
 def _provenance(

@@ -18,7 +18,7 @@ from gpusim.core.code_places import NO_PLACE, CodePlace
 from gpusim.core.errors import UserError
 from gpusim.core.streams import IN_TURN, StreamUse
 from gpusim.core.untrusted import untrusted
-from gpusim.core.warp_program import NOTHING_ASKED, Asked, LaneChunk
+from gpusim.core.warp_program import NOTHING_ASKED, Asked, Buffer, LaneChunk
 from gpusim.files.columns import Table
 from gpusim.files.hdf5 import get_text, read_table
 from gpusim.files.opening import open_hdf5
@@ -97,11 +97,7 @@ def open_recorded(path: Path) -> TraceFile:
                     name=row["name"],
                     share=None if math.isnan(row["share"]) else row["share"],
                     instance=row["instance"] or None,
-                    buffers=tuple(
-                        made_buffer(buffer["name"], buffer["base"], buffer["bytes"])
-                        for buffer in buffers
-                        if buffer["application"] == index
-                    ),
+                    buffers=_arrays_of(index, buffers),
                     names_all_arrays=scale not in _WITHOUT_ARRAYS,
                     notices=tuple(text for application, text in notices if application == index),
                     path=path,
@@ -117,6 +113,15 @@ def open_recorded(path: Path) -> TraceFile:
                 for index, row in enumerate(applications)
             ),
         )
+
+
+def _arrays_of(application: int, buffers: list[dict[str, Any]]) -> tuple[Buffer, ...]:
+    """The arrays of one application, of those of all."""
+    return tuple(
+        made_buffer(buffer["name"], buffer["base"], buffer["bytes"])
+        for buffer in buffers
+        if buffer["application"] == application
+    )
 
 
 def _code(source: _Source) -> tuple[list[int], list[CodePlace]]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gpusim.core.code_places import NO_PLACE, CodePlace
 from gpusim.core.errors import UserError, own_code_errors, own_modules
-from gpusim.core.streams import DEFAULT_STREAM, stream_use
+from gpusim.core.streams import DEFAULT_STREAM, StreamUse, stream_use
 from gpusim.core.warp_program import (
     Application,
     Asked,
@@ -226,6 +226,7 @@ class _Recorder:
             self._describe(workload)
 
     def _describe(self, workload: Recordable) -> None:
+        """Write what is known of the workload, its arrays and launches."""
         file = self._target.file
         set_text(file, "format", FORMAT)
         uses = [stream_use(launch) for _, launch in self._launches]
@@ -260,33 +261,39 @@ class _Recorder:
                 "bytes": [buffer.bytes for _, buffer in self._buffers],
             },
         )
+        self._describe_launches(file)
+        if self._code:
+            _write_code(file.create_group("code"), self._code)
+        if in_streams:
+            _write_streams(file.create_group("streams"), uses)
+
+    def _describe_launches(self, file: h5py.File) -> None:
+        geometry = ("name", "blocks", "threads_per_block", "registers_per_thread", "shared_bytes")
         write_table(
             file.create_group("launches"),
             LAUNCHES,
             {
                 "application": [application for application, _ in self._launches],
-                "name": [launch.name for _, launch in self._launches],
-                "blocks": [launch.blocks for _, launch in self._launches],
-                "threads_per_block": [launch.threads_per_block for _, launch in self._launches],
-                "registers_per_thread": [
-                    launch.registers_per_thread for _, launch in self._launches
-                ],
-                "shared_bytes": [launch.shared_bytes for _, launch in self._launches],
+                **{
+                    name: [getattr(launch, name) for _, launch in self._launches]
+                    for name in geometry
+                },
             },
         )
-        if self._code:
-            _write_code(file.create_group("code"), self._code)
-        if in_streams:
-            rows = {use: str(row) for row, use in enumerate(uses)}
-            write_table(
-                file.create_group("streams"),
-                STREAMS,
-                {
-                    "stream": [use.stream for use in uses],
-                    "host_waits": [use.host_waits for use in uses],
-                    "after": [" ".join(rows[other] for other in use.after) for use in uses],
-                },
-            )
+
+
+def _write_streams(group: h5py.Group, uses: Sequence[StreamUse]) -> None:
+    """The stream of each launch, and the launches that it waits for, by their rows."""
+    rows = {use: str(row) for row, use in enumerate(uses)}
+    write_table(
+        group,
+        STREAMS,
+        {
+            "stream": [use.stream for use in uses],
+            "host_waits": [use.host_waits for use in uses],
+            "after": [" ".join(rows[other] for other in use.after) for use in uses],
+        },
+    )
 
 
 def _write_code(group: h5py.Group, code: Sequence[tuple[int, CodePlace]]) -> None:

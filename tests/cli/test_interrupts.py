@@ -79,6 +79,7 @@ def command(tmp_path, monkeypatch):
     return run
 
 
+@pytest.mark.long
 def test_a_sweep_keeps_its_table(command, tmp_path):
     (tmp_path / "study.toml").write_text(SWEEP)
     errors = command(WHILE_IMPORTED, "sweep", "study.toml", "-o", "runs", "-j", "1")
@@ -94,7 +95,7 @@ OTHERS = ("compare run.h5 run.h5", "reproduce orch.table2 --scale smoke")
 @pytest.mark.parametrize("pandas", [WHILE_IMPORTED, MADE_AN_ERROR], ids=["broken off", "an error"])
 @pytest.mark.parametrize(
     "arguments",
-    quick([RUN, REPORT, *OTHERS], RUN, REPORT),
+    quick([RUN, REPORT, *OTHERS], REPORT),
     ids=lambda arguments: arguments.split()[0],
 )
 def test_other_commands_end_as_ever(command, tmp_path, arguments, pandas):
@@ -126,6 +127,7 @@ def test_the_end_that_the_system_asks_for_leaves_nothing(tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="no folder goes while a process is in it")
+@pytest.mark.long
 def test_a_current_folder_that_is_gone_is_named(tmp_path):
     here = tmp_path / "gone"
     here.mkdir()

@@ -1,12 +1,10 @@
 """From a kernel of one's own to a picture of TLB misses by line, on h100, in three commands."""
 
-import subprocess
-import sys
-
 import pytest
 
 from gpusim.ptx import nvrtc
 from tests.ptx.tracing import DATA
+from tests.whole.running import command
 
 LAUNCH = """
 import numpy as np
@@ -45,12 +43,7 @@ def main():
 
 
 def gpusim(*arguments):
-    """A command, in a process of its own: its output."""
-    code = "import sys; from gpusim.cli.main import app; app(sys.argv[1:])"
-    command = (sys.executable, "-c", code, *map(str, arguments))
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return command(*map(str, arguments)).stdout
 
 
 def pictured(tmp_path, *trace):

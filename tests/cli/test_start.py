@@ -11,6 +11,7 @@ import pytest
 
 import gpusim
 from tests import ROOT
+from tests.quick import quick
 
 SLOW = {"matplotlib", "pandas", "pyarrow", "scipy", "xarray"}
 """Packages that take a tenth of a second and more to import."""
@@ -42,9 +43,9 @@ def test_help_imports_the_commands_alone() -> None:
     assert len(own(modules)) <= 60
 
 
-@pytest.mark.parametrize("options", [("--json",), ()])
-def test_a_run_imports_no_table_and_no_other_program(options: tuple[str, ...]) -> None:
-    modules = imported_by(*RUN, *options)
+@pytest.mark.parametrize("option", quick(["--json", ""], ""))
+def test_a_run_imports_no_table_and_no_other_program(option: str) -> None:
+    modules = imported_by(*RUN, *option.split())
     assert "gpusim.programs.micro.launches" in modules
     assert not modules & (SLOW | {"gpusim.programs.polybench.gemm"})
     assert len(own(modules)) <= 480
@@ -62,7 +63,9 @@ def test_a_public_name_is_imported_when_it_is_asked_for() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-@pytest.mark.parametrize("closed", [">&-", "<&- >&-", ">&- 2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(
+    "closed", quick([">&-", "<&- >&-", ">&- 2>&-", "<&- >&- 2>&-"], "<&- >&- 2>&-")
+)
 def test_streams_that_are_closed(tmp_path: Path, closed: str) -> None:
     """What is printed goes nowhere; the result is written, and the exit code says so."""
     line = f'"{sys.executable}" -m gpusim {" ".join(RUN)} -o run.h5 {closed}'

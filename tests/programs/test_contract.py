@@ -156,7 +156,14 @@ def test_an_input_that_does_not_fit(refused: Refused) -> None:
         refused.application()
 
 
-@pytest.mark.parametrize("check", entries("CHECKS"), ids=lambda check: check.__name__)
+@pytest.mark.parametrize(
+    "check",
+    [
+        *entries("CHECKS"),
+        *(pytest.param(one, marks=pytest.mark.long) for one in entries("LONG_CHECKS")),
+    ],
+    ids=lambda check: check.__name__,
+)
 def test_what_else_is_known_of_a_program(check: Callable[[], None]) -> None:
     check()
 
@@ -172,6 +179,6 @@ def test_every_list_of_a_table_is_run() -> None:
         lists = {
             name
             for name in vars(table)
-            if re.fullmatch(r"RUNS|WARPS|REFUSED|IN_STEP|ANY_GRAPH|CHECKS", name)
+            if re.fullmatch(r"RUNS|WARPS|REFUSED|IN_STEP|ANY_GRAPH|(LONG_)?CHECKS", name)
         }
         assert {"RUNS", "IN_STEP"} <= lists, table.__name__

@@ -80,7 +80,7 @@ def compare(application: Any, kernel: Kernel | KernelLaunch) -> None:
     after.restore()
 
 
-@pytest.mark.parametrize("name", quick(PROGRAMS, *[*PROGRAMS][::3]))
+@pytest.mark.parametrize("name", quick(PROGRAMS, *[*PROGRAMS][::6]))
 def test_in_step_and_one_by_one_are_the_same(name: str) -> None:
     (spec,) = load_workload(name, "smoke", overrides=PROGRAMS[name]).applications
     application = spec.start()

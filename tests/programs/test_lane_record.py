@@ -11,6 +11,7 @@ from gpusim.core.warp_program import INACTIVE, LaneChunk, Op
 from gpusim.programs.device import AddressSpace, DeviceArray
 from gpusim.programs.lane_record import taking_part
 from gpusim.programs.tracer import BlockTracer, Shape, StepTracer
+from tests.examples import examples
 
 BLOCK = 400
 BLOCKS = 3
@@ -123,7 +124,7 @@ def check(chunk: LaneChunk | None, threads: Threads, warp: int) -> None:
     assert chunk.size.tolist() == [8] * sum(accesses)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(INSTRUCTIONS, INSTRUCTIONS, st.sampled_from([32, 64]))
 def test_few_and_many_threads_are_recorded_alike(
     first: list[Instruction], then: list[Instruction], warp: int

@@ -15,6 +15,7 @@ from gpusim.core.streams import stream_use
 from gpusim.programs.writing import AddressSpace, BlockTracer, Floats, Launches, kernel, program
 from gpusim.results import Result
 from gpusim.workloads.sampling import SampledProgram
+from tests.quick import quick
 
 
 @frozen
@@ -56,7 +57,9 @@ def run(model: str = "tiny", **parameters: Any) -> Result:
     return gpusim.simulate(gpusim.load_model(model), workload)
 
 
-@pytest.mark.parametrize("model", ["tiny", "kepler-uvm", "v100", "h100"])
+@pytest.mark.parametrize(
+    "model", quick(["tiny", "kepler-uvm", "v100", "h100"], "tiny", "kepler-uvm")
+)
 def test_they_overlap_on_every_machine(model: str) -> None:
     launches = run(model).launches.sort_values("launch")
     begin, end = launches.begin.tolist(), launches.end.tolist()

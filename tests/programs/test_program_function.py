@@ -89,6 +89,7 @@ def test_two_of_it_share_a_gpu_and_start_again(tmp_path: Path) -> None:
     assert result.launches.groupby("app").size().to_dict() == {"short": 1, "long": 20}
 
 
+@pytest.mark.long
 def test_a_sweep_in_other_processes_names_it(tmp_path: Path) -> None:
     sweep = gpusim.Sweep(
         models="tiny", workloads="doubling", scale="smoke", set={"workload.n": [64, 128]}
@@ -126,6 +127,7 @@ def tripling(
         yield double[n](array)
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_parameters_are_those_of_the_function(tmp_path: Path) -> None:
     kind = program_of(tripling)
     assert not kind.uses_graph

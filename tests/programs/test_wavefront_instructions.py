@@ -31,7 +31,7 @@ def totals(application: Application) -> dict[str, tuple[int, int]]:
     [
         ("atax", MATRIX, {"atax_kernel1": (53504, 8 * 1537), "atax_kernel2": (69848, 8 * 1537)}),
         ("matrix_transpose", {"n": 256}, {"matrixTranspose": (64 * 146, 64 * 8)}),
-        ("conv", CONV, {"im2col": (1314144, 6084 * 2)}),
+        pytest.param("conv", CONV, {"im2col": (1314144, 6084 * 2)}, marks=pytest.mark.long),
         ("stencil2d", {"rows": 64, "iterations": 1}, {"StencilKernel": (32 * 965, 32 * 70)}),
         ("nw", {"n": 128, "tile": 64}, {"needle_cuda_shared_1": (3 * 5285, 3 * 131)}),
         ("fft", {"forward_only": True}, {"FFT512_device": (64 * 2083, 64 * 16)}),

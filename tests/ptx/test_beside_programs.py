@@ -77,6 +77,7 @@ def test_products_of_a_matrix():
         assert 0.5 < own / hand < 2
 
 
+@pytest.mark.long
 def test_a_search_by_levels():
     launched = Launched("bfs", **{"graph.vertices": 600, "levels": 4})
     nodes = launched.arrays[0]
@@ -123,6 +124,7 @@ def test_temperatures_of_a_chip():
     compare(launched, 2)
 
 
+@pytest.mark.long
 def test_alignment_of_two_sequences():
     n, penalty = 64, 10
     launched = Launched("nw", n=n, penalty=penalty)
@@ -134,6 +136,7 @@ def test_alignment_of_two_sequences():
     compare(launched, 2 * width - 1)
 
 
+@pytest.mark.long
 def test_ranks_as_a_product_of_a_sparse_matrix():
     launched = Launched("pagerank_spmv", **{"graph.vertices": 500, "iterations": 2})
     n = launched.arrays[3].size

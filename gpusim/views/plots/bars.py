@@ -61,6 +61,27 @@ def bar_groups(
     places = np.arange(len(values), dtype=float)
     if geomean:
         places = np.append(places, len(values) + APART)
+    _draw_bars(axes, values, places, limit)
+    if baseline is not None:
+        axes.axhline(1, color="black", linewidth=0.8, linestyle=(0, (4, 2)), label=baseline)
+    if geomean:
+        axes.axvline(len(values) - 0.5 + APART / 2, color="0.6", linewidth=0.6)
+    name_ticks(axes, places.tolist(), [*values.index, "geomean"] if geomean else values.index)
+    axes.set_xlim(-0.55, places[-1] + 0.55)
+    axes.set_ylim(0, limit)
+    axes.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
+    axes.grid(axis="y")
+    axes.set_xlabel(frame.get("xlabel", ""))
+    name_values(axes, frame.get("ylabel") or ratio_label(baseline, speedup))
+    legend_above(axes, frame.get("title", ""))
+    return axes
+
+
+def _draw_bars(
+    axes: Axes, values: pd.DataFrame, places: NDArray[np.float64], limit: float | None
+) -> None:
+    """The bars of all groups; a place more than there are programs is that of the geomean."""
+    geomean = len(places) > len(values)
     width = GROUP / values.shape[1]
     for number, design in enumerate(values.columns):
         one = values[design].to_numpy()
@@ -81,19 +102,6 @@ def bar_groups(
             _tell_cut(axes, middles[there], heights[there], limit)
         if geomean and np.isnan(one).any() and there[-1]:
             _mark_partial(axes, middles[-1], heights[-1], limit)
-    if baseline is not None:
-        axes.axhline(1, color="black", linewidth=0.8, linestyle=(0, (4, 2)), label=baseline)
-    if geomean:
-        axes.axvline(len(values) - 0.5 + APART / 2, color="0.6", linewidth=0.6)
-    name_ticks(axes, places.tolist(), [*values.index, "geomean"] if geomean else values.index)
-    axes.set_xlim(-0.55, places[-1] + 0.55)
-    axes.set_ylim(0, limit)
-    axes.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
-    axes.grid(axis="y")
-    axes.set_xlabel(frame.get("xlabel", ""))
-    name_values(axes, frame.get("ylabel") or ratio_label(baseline, speedup))
-    legend_above(axes, frame.get("title", ""))
-    return axes
 
 
 def _hatch(number: int) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from numpy.typing import NDArray
 
 from gpusim.core.intervals import Interval, bootstrap_interval
 from gpusim.views.plots.colours import PALETTE
@@ -57,25 +58,7 @@ def sweep_lines(
     label = xlabel or _label_of_parameter(data, middle)
     numeric = pd.api.types.is_numeric_dtype(middle.index)
     values = middle.index.to_numpy(float) if numeric else np.arange(len(middle), dtype=float)
-    for number, name in enumerate(middle.columns):
-        colour = PALETTE[number % len(PALETTE)]
-        axes.plot(
-            values,
-            middle[name].to_numpy(),
-            color=colour,
-            label=str(name),
-            linestyle=LINES[number % len(LINES)],
-            marker=MARKERS[number % len(MARKERS)],
-        )
-        if not (low[name].equals(high[name])):
-            axes.fill_between(
-                values,
-                low[name].to_numpy(),
-                high[name].to_numpy(),
-                color=colour,
-                alpha=0.2,
-                linewidth=0,
-            )
+    _draw_lines(axes, values, middle, low, high)
     if not numeric:
         name_ticks(axes, values.tolist(), middle.index)
     elif are_powers_of_two(values):
@@ -86,6 +69,35 @@ def sweep_lines(
     name_values(axes, ylabel or ("" if isinstance(data, pd.DataFrame) else label_of(data)))
     legend_above(axes, title)
     return axes
+
+
+def _draw_lines(
+    axes: Axes,
+    values: NDArray[np.float64],
+    middle: pd.DataFrame,
+    low: pd.DataFrame,
+    high: pd.DataFrame,
+) -> None:
+    """All lines over the values of the parameter, and their bands where there are intervals."""
+    for number, name in enumerate(middle.columns):
+        colour = PALETTE[number % len(PALETTE)]
+        axes.plot(
+            values,
+            middle[name].to_numpy(),
+            color=colour,
+            label=str(name),
+            linestyle=LINES[number % len(LINES)],
+            marker=MARKERS[number % len(MARKERS)],
+        )
+        if not low[name].equals(high[name]):
+            axes.fill_between(
+                values,
+                low[name].to_numpy(),
+                high[name].to_numpy(),
+                color=colour,
+                alpha=0.2,
+                linewidth=0,
+            )
 
 
 def _as_table(data: xr.DataArray) -> pd.DataFrame:
