@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import product
 from typing import Any
 
 import pytest
@@ -17,6 +19,7 @@ from gpusim.core.registry import Slot, make_policy, policy_names
 from gpusim.hardware.tlb import TlbArray
 from tests.core.replacement.naive_replacement import NAIVE
 from tests.examples import examples
+from tests.quick import quick
 
 WAYS = 4
 ONE_SET: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -42,7 +45,7 @@ DENSE: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "tb-partitioned-shared": ({}, {}),
     "static-ways": ({"sub_entries": 4}, {"ways_of": "2/2"}),
 }
-"""Likewise, of several sets, and of more pages."""
+"""Arrays of several sets, and of more pages."""
 CLASSES = {
     "star of four": "star",
     "lazy star": "star",
@@ -65,8 +68,14 @@ def made(
     return array, config
 
 
-@pytest.mark.parametrize("policy", NAIVE)
-@pytest.mark.parametrize("name", ONE_SET)
+def crossed(arrays: Iterable[str], policies: Iterable[str]) -> list[Any]:
+    """All pairs: each policy in the plain array and each array with LRU are quick, others long."""
+    pairs = list(product(arrays, policies))
+    plain = [pair for pair in pairs if pair[0] == "set-associative" or pair[1] == "lru"]
+    return quick(pairs, *plain)
+
+
+@pytest.mark.parametrize(("name", "policy"), crossed(ONE_SET, NAIVE))
 @given(
     st.lists(st.tuples(st.sampled_from(["use"] * 5 + ["remove"]), st.integers(0, 9)), max_size=80)
 )
@@ -97,8 +106,7 @@ ops = st.lists(
 )
 
 
-@pytest.mark.parametrize("policy", policy_names(Slot.REPLACEMENT))
-@pytest.mark.parametrize("name", DENSE)
+@pytest.mark.parametrize(("name", "policy"), crossed(DENSE, policy_names(Slot.REPLACEMENT)))
 @settings(max_examples=examples(20))  # each is a hundred operations, and there are 66 of these
 @given(ops)
 def test_every_array_with_every_policy(name: str, policy: str, ops: Any) -> None:
