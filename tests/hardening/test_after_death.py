@@ -17,32 +17,33 @@ from gpusim.studies.sweep.folder import RunFolder
 from gpusim.studies.sweep.journal import Journal
 from gpusim.studies.sweep.run_claims import Claims, held
 from tests import ROOT
+from tests.quick import quick
 
 RUN = ["run", "tiny", "atax", "--scale", "smoke", "--set", "workload.n=32"]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
-def test_a_run_whose_printing_fails_leaves_its_result_or_an_error(tmp_path: Path):
-    for output in (tmp_path / "r.h5", None):
-        more = [] if output is None else ["-o", str(output)]
-        with Path("/dev/full").open("w") as full:
-            done = subprocess.run(
-                [sys.executable, "-m", "gpusim", *RUN, *more],
-                cwd=ROOT,
-                stdout=full,
-                stderr=subprocess.PIPE,
-                text=True,
-                check=False,
-            )
-        assert "Traceback" not in done.stderr
-        assert "Exception ignored" not in done.stderr
-        if output is None:
-            assert done.returncode == 2
-            assert "cannot print" in done.stderr
-        else:
-            assert done.returncode == 0
-            assert output.exists()
-            assert "the result is whole in" in done.stderr
+@pytest.mark.parametrize("written", quick([True, False], False))
+def test_a_run_whose_printing_fails_leaves_its_result_or_an_error(tmp_path: Path, written: bool):
+    output = tmp_path / "r.h5"
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "gpusim", *RUN, *(["-o", str(output)] if written else [])],
+            cwd=ROOT,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+    assert output.exists() is written
+    if written:
+        assert done.returncode == 0
+        assert "the result is whole in" in done.stderr
+    else:
+        assert done.returncode == 2
+        assert "cannot print" in done.stderr
 
 
 def test_partial_tables_of_a_killed_sweep_are_removed(tmp_path: Path):

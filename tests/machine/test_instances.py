@@ -19,6 +19,7 @@ from gpusim.hardware.dram import Completion
 from gpusim.machine import Machine, Tenant, divide
 from gpusim.machine.load import load_model
 from gpusim.runs.run import run_machine
+from tests.examples import examples
 from tests.hardware.sm.observed import launch
 from tests.hardware.sm.test_random import Program
 from tests.hardware.sm.tiny_machines import machines, programs
@@ -138,7 +139,7 @@ def trace_of(machine: Machine, app: int) -> Any:
 
 
 few = settings(
-    max_examples=15,
+    max_examples=examples(60),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -20,6 +20,7 @@ from gpusim.files.columns import Column
 from gpusim.files.hdf5 import CHUNK_ROWS
 from gpusim.results import SCHEMA_VERSION, Result, RunData, digest, open_result
 from gpusim.runs.writer import ResultWriter
+from tests.examples import examples
 
 
 @pytest.fixture(params=["file", "memory"])
@@ -215,7 +216,7 @@ def test_a_closed_result_says_so(run: RunData, tmp_path: Path) -> None:
 texts = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(
     names=st.lists(texts, max_size=5),
     value=st.integers(-(2**63), 2**63 - 1),

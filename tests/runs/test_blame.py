@@ -14,6 +14,7 @@ from gpusim.views.report import html_report
 from gpusim.views.timelines.code_lines import draw_code_lines
 from gpusim.workloads.captured import captured_workload
 from tests.ptx.tracing import load
+from tests.quick import quick
 from tests.traces.writing import EXIT, block, header, write
 
 BASE = 0x7F1000000000
@@ -36,7 +37,7 @@ def gathered():
     return captured
 
 
-@pytest.mark.parametrize("name", ["atax", "bfs"])
+@pytest.mark.parametrize("name", quick(["atax", "bfs"], "bfs"))
 def test_costs_add_up_to_the_counters_of_the_machine(name):
     with simulated("tiny", gpusim.load_workload(name, "smoke", 0)) as result:
         found = blame(result, "array")
@@ -90,6 +91,7 @@ def test_lines_of_a_captured_kernel():
             blame(result, "arrays")
 
 
+@pytest.mark.long
 def test_pages_say_it_by_the_names_of_the_program():
     captured = gathered()
     with gpusim.simulate("tiny", captured, record=("blame", "intervals", "requests")) as result:
@@ -107,6 +109,7 @@ def test_a_recorded_trace_keeps_the_places(tmp_path):
         assert blame(recorded).equals(blame(direct))
 
 
+@pytest.mark.long
 def test_two_applications_of_a_recorded_trace(tmp_path):
     """Places are counted over all applications of a file, and each keeps its own."""
     from gpusim.workloads.workload import Workload
@@ -147,6 +150,7 @@ def test_program_counters_and_lines_of_a_trace_of_sass(tmp_path, line_info, wher
         assert found.instruction[where] == "LDG.E 0x10"
 
 
+@pytest.mark.long
 def test_what_is_written_back_belongs_to_its_array():
     data = np.zeros(1 << 18, np.float32)
     with gpusim.capture("fill") as captured:

@@ -34,6 +34,7 @@ from gpusim.runs.run import run_machine
 from gpusim.runs.skipping import SkipFirst
 from gpusim.runs.tenants import assign_sms
 from gpusim.runs.warming import prepare_warming
+from tests.examples import examples
 
 BASE = 1 << 40
 KINDS = (1 << KIND_BITS) - 1
@@ -106,7 +107,7 @@ def chunks(draw: Callable[[Any], Any]) -> LaneChunk:
 @given(
     chunk=chunks(), covered=st.booleans(), line=st.sampled_from([32, 128]), sectors=st.booleans()
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(320), deadline=None)
 def test_a_block_touches_each_line_where_it_is_used_last(
     chunk: LaneChunk, covered: bool, line: int, sectors: bool
 ) -> None:

@@ -16,6 +16,7 @@ from gpusim.core.replacement import Replacement, make_replacement
 from gpusim.files.units import Bytes
 from gpusim.hardware.cache.array import CacheArray
 from gpusim.hardware.walk import LevelWalkCache, LineWalkCache
+from tests.examples import examples
 
 from .naive_replacement import NAIVE
 
@@ -101,7 +102,7 @@ class Cache:
         return bool(self.array.remove(line))
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(200))
 @pytest.mark.parametrize("name", NAIVE)
 @given(st.sampled_from([1, 4]), OPS)
 def test_a_cache_replaces_as_its_policy_says(name: str, ways: int, ops: list[Op]) -> None:
@@ -111,7 +112,7 @@ def test_a_cache_replaces_as_its_policy_says(name: str, ways: int, ops: list[Op]
         assert getattr(cache, what)(line) == getattr(slow, what)(line)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(200))
 @pytest.mark.parametrize("name", NAIVE)
 @given(st.lists(st.integers(0, 13), max_size=120))
 def test_a_walk_cache_replaces_as_its_policy_says(name: str, lines: list[int]) -> None:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from gpusim.hardware.fbt import ForwardBackwardTable, Page
+from tests.examples import examples
 
 WAYS, SETS, LINES = 2, 2, 4
 numbers = st.integers(0, 9)
@@ -83,7 +84,9 @@ class TableAgainstList(RuleBasedStateMachine):
 
 
 TestTableAgainstList = TableAgainstList.TestCase
-TestTableAgainstList.settings = settings(max_examples=25, stateful_step_count=20, deadline=None)
+TestTableAgainstList.settings = settings(
+    max_examples=examples(100), stateful_step_count=20, deadline=None
+)
 
 
 def test_without_a_vector_lines_are_counted() -> None:

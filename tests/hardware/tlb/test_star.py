@@ -111,7 +111,7 @@ def test_against_the_slow_one(bases: int, relocate: str, data: Any, bursts: Any)
         ]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(shapes(1), bursts)
 def test_one_base_is_the_plain_array(shape: tuple[tuple[int, int, int], Any], bursts: Any) -> None:
     (sets, ways, size), options = shape
@@ -137,7 +137,7 @@ def same(call: Any, arrays: list[Numbered]) -> bool:
     return call(arrays[0]) == call(arrays[1])
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(bursts)
 def test_strides_of_half_an_entry_are_the_sequential_layout(bursts: Any) -> None:
     config = TlbConfig("gpu", 2, 2, sub_entries=16)

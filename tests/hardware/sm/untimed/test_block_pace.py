@@ -20,6 +20,7 @@ from gpusim.runs.run import run_machine
 from gpusim.runs.skipping import SkipFirst
 from gpusim.runs.tenants import assign_sms
 from gpusim.runs.warming import prepare_warming
+from tests.examples import examples
 
 
 def learned(times: list[list[int]], cycles: int = 1000) -> list[float]:
@@ -238,7 +239,7 @@ class OneLaunch:
     first=st.lists(st.integers(1, 60), min_size=1, max_size=30),
     second=st.lists(st.integers(1, 60), min_size=1, max_size=30),
 )
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 def test_blocks_stay_side_by_side_whatever_their_chunks(
     first: list[int], second: list[int]
 ) -> None:
