@@ -13,16 +13,6 @@ from tests.whole.running import base_run, run
 
 PARAMETERS = {"atax": {"n": 512, "iterations": 4}, "bfs": {"graph.vertices": 128}}
 MODELS = data_names("models")
-OF_PAPERS = (
-    "tiny",
-    "kepler-uvm",
-    "maxwell-mask",
-    "fermi",
-    "a100-mig",
-    "apu-hsa",
-    "integrated",
-    "r9-nano",
-)
 
 
 def variants(model: str) -> tuple[str, ...]:
@@ -34,7 +24,7 @@ def small(model: str, workload: str, *names: str) -> Result:
 
 
 @pytest.mark.parametrize("workload", ["bfs", pytest.param("atax", marks=pytest.mark.long)])
-@pytest.mark.parametrize("model", quick(MODELS, "tiny", "maxwell-mask"))
+@pytest.mark.parametrize("model", quick(MODELS, "tiny"))
 def test_every_variant_runs(model: str, workload: str) -> None:
     base = small(model, workload).summary
     for variant in variants(model):
@@ -44,7 +34,7 @@ def test_every_variant_runs(model: str, workload: str) -> None:
         assert summary["cycles"] > 0
 
 
-@pytest.mark.parametrize("model", quick(MODELS, *OF_PAPERS, "v100"))
+@pytest.mark.parametrize("model", quick(MODELS, "tiny", "kepler-uvm", "a100-mig", "apu-hsa"))
 def test_an_ideal_tlb_never_walks_and_costs_next_to_nothing(model: str) -> None:
     """More warps fight for L1 lines where none waits for walks: on k80 hits fall by 6 points."""
     base, ideal = (small(model, "atax", *names).summary for names in ((), ("ideal-tlb",)))

@@ -29,10 +29,11 @@ RUNS = [
 ]
 
 
-SHORT = [one for one in RUNS if "atax" not in one]
-
-
-@pytest.fixture(scope="module", params=quick(RUNS, *SHORT), ids="-".join)
+@pytest.fixture(
+    scope="module",
+    params=quick(RUNS, ["tiny", "bfs", "ideal-dram"], ["kepler-uvm", "bfs"]),
+    ids="-".join,
+)
 def recorded(request: pytest.FixtureRequest) -> Iterator[Result]:
     with run(*request.param, record=tuple(RECORDS)) as result:
         yield result
@@ -124,7 +125,9 @@ def test_tlb_rows_are_the_lookups_counted(recorded: Result) -> None:
         assert len(rows) == recorded.summary[f"{levels[int(level)]}_lookups"]
 
 
-@pytest.mark.parametrize(("model", "workload"), [("tiny", "bfs"), ("apu-hsa", "bfs")])
+@pytest.mark.parametrize(
+    ("model", "workload"), quick([("tiny", "bfs"), ("apu-hsa", "bfs")], ("tiny", "bfs"))
+)
 def test_recording_changes_no_event(
     model: str, workload: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,7 @@
 """What skipping leaves in TLBs and caches, against a reference that takes one access at a time."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import product
 from typing import Any, cast
 
 import numpy as np
@@ -35,6 +36,7 @@ from gpusim.runs.skipping import SkipFirst
 from gpusim.runs.tenants import assign_sms
 from gpusim.runs.warming import prepare_warming
 from tests.examples import examples
+from tests.quick import quick
 
 BASE = 1 << 40
 KINDS = (1 << KIND_BITS) - 1
@@ -351,8 +353,11 @@ PROGRAMS: dict[str, dict[str, object]] = {
 }
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.parametrize("kind", MACHINES)
+ALL = list(product(MACHINES, PROGRAMS))
+QUICK = [one for one in ALL if one[1] == "gups" or one[0] == next(iter(MACHINES))]
+
+
+@pytest.mark.parametrize(("kind", "name"), quick(ALL, *QUICK))
 def test_contents_are_those_of_a_reference(kind: str, name: str) -> None:
     found, expected = (
         skipped(MACHINES[kind], name, PROGRAMS[name], naive) for naive in (False, True)

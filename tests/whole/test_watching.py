@@ -36,6 +36,7 @@ def test_what_is_watched_is_what_happens_unwatched() -> None:
         assert 0 < len(own) <= counted(result, component, "fills")
 
 
+@pytest.mark.long
 def test_virtual_caches_are_watched_alike() -> None:
     result = run("apu-hsa", "kmeans", "vc", record=WATCHED)
     assert result.digest == run("apu-hsa", "kmeans", "vc").digest
@@ -44,7 +45,7 @@ def test_virtual_caches_are_watched_alike() -> None:
 
 
 @pytest.mark.long
-def test_what_a_fill_does_to_those_who_share() -> None:
+def test_what_a_fill_does_to_bases_that_share() -> None:
     tiny = {"tlb.L2.entries": "7", "tlb.L2.ways": "7", "tlb.L3.entries": "4", "tlb.L3.ways": "4"}
     model = gpusim.load_model("a100-mig", ["eighth", "star"], tiny)
     work = gpusim.load_workload("star/MT", "smoke")
@@ -58,7 +59,7 @@ def test_what_a_fill_does_to_those_who_share() -> None:
     assert of_l3.reverts.sum() == counted(result, "tlb/L3", "reverts")
     for level, name in ((1, "tlb/L2"), (2, "tlb/L3")):
         assert told.evictions[told.level == level].sum() == counted(result, name, "evictions")
-    assert run("tiny", "atax", record=["sharing"]).table("sharing").empty  # nobody can share
+    assert run("tiny", "atax", record=["sharing"]).table("sharing").empty  # no base can share
 
 
 def test_an_array_that_does_not_tell_is_refused() -> None:

@@ -31,7 +31,7 @@ def transactions(name: str) -> int:
     return size.transactions
 
 
-SHORT = [name for name in workload_names() if transactions(name) < 7000]
+SHORT = [name for name in workload_names() if transactions(name) < 2000]
 
 
 @pytest.mark.parametrize("name", workload_names())
