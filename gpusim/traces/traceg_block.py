@@ -58,6 +58,7 @@ def parse_block(
             f"{header.path}:{line}: thread block {block.number} ends, but its last warp lacks "
             f"{parser.missing} instructions; the file is damaged"
         )
+    parser.end_warp()
     if absent := len(block.warps) - len(parser.seen):
         block.unread.note(NOT_IN_FILE, "warps", absent)
 
@@ -102,9 +103,15 @@ class _Parser:
         warps = len(self.block.warps)
         if not 0 <= number < warps or number in self.seen:
             raise ValueError(f"must be a warp that did not come yet, of 0 to {warps - 1}")
+        self.end_warp()
         self.seen.add(number)
         self._warp = number
         self._scoreboard = Scoreboard(self.block.warps[number], self.block.asked)
+
+    def end_warp(self) -> None:
+        """The warp so far has no more instructions: what its last arithmetic costs is told."""
+        if self._warp >= 0:
+            self._scoreboard.settle(())
 
     def _instruction(self, fields: list[str]) -> None:
         """Program counter, mask, and the rest of the line."""
@@ -161,6 +168,7 @@ class _Parser:
         self._scoreboard.compute(instruction.base, instruction.registers, instruction.destinations)
         self._barrier_in_shared_memory(instruction)
         if instruction.invalidates and mask:
+            self._scoreboard.settle(())
             self.block.warps[self._warp].add(Op.INVALIDATE, 0)
         if instruction.base == "LDGDEPBAR":
             self._scoreboard.commit()

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+import gpusim
 from gpusim.core.warp_program import Asked, Op, Unit
 from gpusim.traces.arithmetic import ArithmeticPipeline, unit_of
 from gpusim.traces.warps import WarpTrace
+from tests.traces.writing import EXIT, block, header, write
 
 ASKED = Asked(frozenset({Op.UNITS, Op.DELAY}), latency=(4, 4, 8, 20, 12), interval=(1, 1, 4, 8, 2))
 
@@ -47,6 +51,20 @@ def test_other_instructions_go_between() -> None:
 
 def test_control_has_no_unit_and_no_result() -> None:
     assert told((None, 0, 1), needed=1) == []
+
+
+@pytest.mark.parametrize("warps", [1, 2])
+def test_arithmetic_behind_the_last_access_takes_its_time(tmp_path: Path, warps: int) -> None:
+    """A V100 issues dependent FP32 instructions 4 cycles apart, others 2: its lanes are 16."""
+    lines = ["0000 ffffffff 1 R4 FFMA 2 R4 R5 0 0"] * 100
+    cycles = {}
+    for name, code in (("chain", lines), ("free", [x.replace("1 R4", "0") for x in lines])):
+        text = header(block__dim=f"({32 * warps},1,1)") + block([[*code, EXIT]] * warps)
+        path = write(tmp_path / f"{name}.traceg", text)
+        model = gpusim.load_model("v100", overrides={"sm.count": 1})
+        result = gpusim.simulate(model, gpusim.load_workload(str(path)))
+        cycles[name] = result.summary["cycles"]
+    assert cycles["chain"] - cycles["free"] == (4 - 2) * 99
 
 
 @pytest.mark.parametrize(
