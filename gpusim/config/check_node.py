@@ -72,13 +72,14 @@ def _refusals(config: GpuConfig) -> Iterator[Problem]:
     """What does not run on a node yet; docs/node.md has this table with the reasons."""
     key = ("node",)
     if config.mig is not None:
-        yield Problem(key, 'GPUs of a node are not cut into instances yet: not with mig; "none"')
+        yield Problem(key, 'instances have no links to other GPUs: not with mig; "none"')
     if config.paging is not None:
         yield Problem(key, "pages of a node do not come from a host yet: not with paging")
     if config.memory.table is not None:
-        yield Problem(("memory", "table"), "page tables of a node are radix trees yet: none")
-    if config.speculation is not None:
-        yield Problem(key, "frames of a node are not guessed yet: not with speculation")
+        yield Problem(
+            ("memory", "table"),
+            "a layout takes memory of one GPU, and pages of a node lie with several: none",
+        )
     if config.fbt is not None or config.l1.translation == "after-l2":
         yield Problem(key, "a virtual L2 cache names no GPU's memory: not with fbt")
     if config.node is not None and config.node.host_mmu is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from gpusim.config.choices import choice_of
+from gpusim.config.field_facts import later
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.registry import Slot, maybe_policy_of, policy_of
 from gpusim.files.units import Bandwidth, Bytes, Duration, cycles
@@ -96,6 +97,8 @@ class NodeConfig:
         remote: policy: which pages move to a GPU that uses them from afar.
         host_mmu: what a GPU asks for pages that its own table lacks; None: it has them at once.
         migration: what a move takes; None: all its steps.
+        caching: which L2 caches keep a line that other GPUs load: that of the GPU in whose memory
+            it lies (``"home"``), or the ``"reader"``'s as well, until the next launch begins.
         copy_engines: which execute copies of programs; None: SMs do, as a kernel.
         invalidation: policy: which GPUs forget a page that moves, and when their tables' entries
             are written; None: those that have it, at once.
@@ -114,3 +117,4 @@ class NodeConfig:
     copy_engines: CopyEngineConfig | None = None
     invalidation: PolicyConfig | None = maybe_policy_of(Slot.INVALIDATION)
     forwarding: PolicyConfig | None = maybe_policy_of(Slot.FORWARDING)
+    caching: str = later(choice_of("home", "reader"))

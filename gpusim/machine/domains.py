@@ -117,6 +117,17 @@ class Domain:
     copy_ports: int = 0
     link_ports: int = 0
 
+    @property
+    def memory(self) -> range:
+        """Physical addresses of its memory."""
+        return range(self.base, self.base + self.config.memory.size)
+
+    @property
+    def caches_others(self) -> bool:
+        """Whether its L2 cache keeps lines of other GPUs' memories."""
+        node = self.config.node
+        return node is not None and node.gpus > 1 and node.caching == "reader"
+
     def group(self, sm: int, each: int) -> int:
         """Which group of `each` SMs an SM is in, numbered over the whole machine.
 

@@ -33,6 +33,8 @@ def laws_between(machine: Machine) -> Iterator[Law]:
     paging = machine.paging
     far = paging is not None and paging.host is not None
     far_reads, far_writes = (" + host.reads", " + host.writes") if far else ("", "")
+    if machine.node is not None and machine.node.copies:
+        far_reads += " + node/reader.fetches"
     yield Law(
         f"dram.data_reads + dram.walk_reads{far_reads}",
         f"l2.fills{copied}{past_l2}",
@@ -43,7 +45,8 @@ def laws_between(machine: Machine) -> Iterator[Law]:
     if paging is not None:
         yield from _moved(machine.config.memory.page, far=far)
     if machine.config.l2.sectored and machine.config.dram.burst <= SECTOR_BYTES:
-        yield from _sectors(past_l2, far=far)
+        fetched = machine.node is not None and bool(machine.node.copies)
+        yield from _sectors(past_l2, far=far, fetched=fetched)
 
 
 def _moved(page: int, *, far: bool) -> Iterator[Law]:
@@ -65,9 +68,11 @@ def _moved(page: int, *, far: bool) -> Iterator[Law]:
     )
 
 
-def _sectors(past_l2: str, *, far: bool) -> Iterator[Law]:
-    """Bytes moved by DRAM whose bursts are not larger than sectors, or by the host's memory."""
+def _sectors(past_l2: str, *, far: bool, fetched: bool) -> Iterator[Law]:
+    """Bytes moved by DRAM whose bursts are not larger than sectors, or by other memories."""
     far_reads, far_writes = (" + host.read_bytes", " + host.write_bytes") if far else ("", "")
+    if fetched:
+        far_reads += f" + {SECTOR_BYTES} * node/reader.fetched_sectors"
     past = past_l2.replace("+ ", f"+ {SECTOR_BYTES} * ")
     yield Law(
         f"dram.data_read_bytes + dram.walk_read_bytes{far_reads}",
@@ -116,6 +121,8 @@ def _data(machine: Machine) -> Iterator[Law]:
     beside = "".join(f" + {name}.misses - {name}.merged" for name in _side_caches(machine))
     engines = machine.node is not None and machine.node.copy_engines
     copied = " + node/copy.reads + node/copy.writes" if engines else ""
+    if machine.node is not None and machine.node.copies:
+        copied += " + node/reader.fetches"
     guessed = " + speculation.guesses - speculation.used" if machine.speculations else ""
     yield Law(
         "l2.lookups - l2.translation_lookups",
@@ -124,7 +131,7 @@ def _data(machine: Machine) -> Iterator[Law]:
         "L1 misses that were not merged + coherent loads + stores and atomics + loads sent again"
         + (", and misses of side caches" if beside else "")
         + (", and speculative fetches that no load took" if guessed else "")
-        + (", and pieces of copies, read and written" if copied else ""),
+        + (", and what nodes copy and fetch" if copied else ""),
     )
     if machine.fbts:
         claimed = machine.config.l2.sectored

@@ -285,7 +285,7 @@ class Machine:
 
     def _speculate(self, config: SpeculationConfig, tlb: TlbLevel, l1: L1Cache, out: Sink) -> Sink:
         """Let the loads of an SM fetch at guessed frames; returns its way out."""
-        memories, line = self.page_table.memories, bits_for(self.config.l1.line)
+        line = bits_for(self.config.l1.line)
         site = SpeculationSite(
             self.env,
             l1.instance,
@@ -294,7 +294,7 @@ class Machine:
             tlb.latency,
             line,
             bits_for(self.config.memory.page) - line,
-            lambda asid, pfn: memories[asid].has_frame(pfn),
+            self.page_table.has_frame,
         )
         unit = SpeculativeFetches(site, make_policy(Slot.FRAME_GUESS, config.guess), l1, out)
         tlb.on_request_miss.listen(unit.missed)
@@ -327,7 +327,13 @@ class Machine:
         rooms = [Occupancy(self.config.sm) for _ in self.sms]
         engines = [] if self.node is None else [one.orders for one in self.node.copy_engines]
         around = SchedulerSite(
-            self.env, self.config, self._kind_of_scheduler, self._domains, board, engines
+            self.env,
+            self.config,
+            self._kind_of_scheduler,
+            self._domains,
+            board,
+            engines,
+            [] if self.node is None else [one.invalidate for one in self.node.copies],
         )
         for app, tenant in enumerate(self.tenants):
             site = ApplicationSite(

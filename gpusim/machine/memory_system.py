@@ -9,7 +9,7 @@ from attrs import evolve
 
 from gpusim.config.schema import L2Config
 from gpusim.core.component import Component
-from gpusim.core.engine import Environment, Sink, Wakeable
+from gpusim.core.engine import Environment, Port, Sink, Wakeable
 from gpusim.core.interfaces import Packets, Route
 from gpusim.core.interleaving import RANDOM, HashedInterleaving, Interleaving, RandomInterleaving
 from gpusim.core.registry import Slot, make_policy
@@ -46,7 +46,7 @@ from gpusim.hardware.crossbar import (
 )
 from gpusim.hardware.dram import ChannelUse, DramChannel, IdealDramChannel, build_dram
 from gpusim.hardware.dram.build import MappedRoute, RoutesByPart
-from gpusim.hardware.node import BeyondMemory, ToMemories, with_ports
+from gpusim.hardware.node import BeyondDram, BeyondMemory, ToMemories, with_ports
 from gpusim.hardware.walk import PageTable, Walkers, WalkersSite, WarpWalkers
 from gpusim.machine.domains import Domain
 from gpusim.machine.virtual_caches import build_fbt
@@ -73,6 +73,7 @@ class MemorySystem:
         hashing: how lines are dealt out to the banks; None: in turn.
         own_walks: where page-table reads go whose entries lie in this memory.
         remote_walks: where others go; None: there are none.
+        far_misses: what the L2 cache asks other GPUs for; None: it keeps no line of theirs.
         translations: where TLBs send what they do not have: to the walkers, or to a stage before.
     """
 
@@ -94,6 +95,10 @@ class MemorySystem:
         self.channels, to_dram = self._build_channels()
         channel = beyond(to_dram)
         config = domain.config
+        self.far_misses: Port[MemoryRequest] | None = None
+        if domain.caches_others:
+            far = self.far_misses = Port(env, f"far{self._suffix}", depth=config.l2.queue)
+            channel = BeyondDram(channel, domain.memory, far)
         self.hashing = _bank_hash(config.l2)
         self.fbt = build_fbt(env, domain, table, apps, channel, self._number_of_bank)
         banks, first_sm = config.l2.banks, domain.sms.start
@@ -203,10 +208,16 @@ class MemorySystem:
         if not domain.link_ports:
             return to_banks
         l2 = domain.config.l2
-        beyond = BeyondMemory(
-            domain.base, domain.base + domain.config.memory.size, l2.banks, domain.link_ports
+        memory = domain.memory
+        beyond = BeyondMemory(memory.start, memory.stop, l2.banks, domain.link_ports)
+        return ToMemories(
+            to_banks,
+            self._home_of(),
+            beyond,
+            l2.line.bit_length() - 1,
+            first_port,
+            caching=domain.caches_others,
         )
-        return ToMemories(to_banks, self._home_of(), beyond, l2.line.bit_length() - 1, first_port)
 
     def _number_of_bank(self, line: int) -> int:
         hashing, banks = self.hashing, self.domain.config.l2.banks
@@ -215,6 +226,21 @@ class MemorySystem:
     def bank_of(self, line: int) -> L2Bank:
         """The bank that a physical line belongs to."""
         return self.banks[self._number_of_bank(line)]
+
+    def drop_line(self, line: int, app: int) -> bool:
+        """Drop a line of an application from the L2 cache; returns whether it was there."""
+        return self.bank_of(line).arrays[app].remove(line) != 0
+
+    def drop_others(self) -> int:
+        """Drop all lines of other GPUs' memories; returns how many there were."""
+        own, shift, found = self.domain.memory, self.domain.config.l2.line.bit_length() - 1, 0
+        for bank in self.banks:
+            for array in dict.fromkeys(bank.arrays.values()):
+                others = [line for line in array.lines() if line << shift not in own]
+                for line in others:
+                    array.remove(line)
+                found += len(others)
+        return found
 
     def offer(self, board: SignalBoard) -> None:
         """Make the probes of its components known."""
@@ -241,7 +267,7 @@ class MemorySystem:
     def _walks_anywhere(self, read: MemoryRequest) -> Sink:
         """Where a page-table read goes on a node."""
         domain = self.domain
-        if domain.base <= read.address < domain.base + domain.config.memory.size:
+        if read.address in domain.memory:
             return self.own_walks(read)
         assert self.remote_walks is not None
         return self.remote_walks

@@ -23,6 +23,7 @@ from gpusim.hardware.node import (
     NodeLink,
     NodeLinkSite,
     PairTraffic,
+    ReaderCopies,
     Switch,
     make_topology,
 )
@@ -47,6 +48,7 @@ class Node:
     Attributes:
         gateways: by GPU.
         links, pairs: of all GPUs.
+        copies: by GPU, of other GPUs' lines; empty: there are none.
         copy_engines: by GPU; empty: there are none.
         far: what GPUs need that ask a host for pages; None: they do not.
     """
@@ -83,6 +85,11 @@ class Node:
             own = [pairs[source, target] for target in range(gpus)]
             gateway.connect(self.links, topology.routes[source], own)
             systems[source].remote_walks = gateway.walks
+        self.copies = [
+            _reader_copies(config, system, gateway, apps)
+            for system, gateway in zip(systems, self.gateways, strict=True)
+            if system.domain.caches_others
+        ]
         if self._switch is not None:
             self._switch.connect(self.links)
         self.copy_engines = [
@@ -140,6 +147,7 @@ class Node:
             yield self._switch
         yield from self.links
         yield from self.pairs
+        yield from self.copies
         yield from self.copy_engines
         if self.far is not None:
             yield from self.far.components
@@ -202,6 +210,18 @@ def _copy_engines(
             domain.sms.start + end - count,
         ),
     )
+
+
+def _reader_copies(
+    config: GpuConfig, system: MemorySystem, gateway: Gateway, apps: int
+) -> ReaderCopies:
+    """What the L2 cache of a GPU keeps of other GPUs' memories."""
+    assert system.far_misses is not None
+    copies = ReaderCopies(
+        system.domain.index, apps, config.l2, system.drop_line, system.drop_others
+    )
+    gateway.keep_copies(copies, system.far_misses)
+    return copies
 
 
 def _end(gpu: int) -> str:

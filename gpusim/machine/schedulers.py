@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from attrs import frozen
 
@@ -32,6 +32,7 @@ class SchedulerSite:
         domains: which SMs lie where.
         board: the signals of the machine.
         engines: by GPU of a node, where copies go; empty: there are no copy engines.
+        begins: by GPU of a node, called when a launch begins there; empty: nothing is to be done.
     """
 
     env: Environment
@@ -40,6 +41,7 @@ class SchedulerSite:
     domains: Sequence[Domain]
     board: SignalBoard
     engines: Sequence[Port[CopyOrder]] = ()
+    begins: Sequence[Callable[[], None]] = ()
 
     def make(self, site: ApplicationSite, tenant: Tenant) -> BlockScheduler:
         """What places the blocks of an application; on a node each of its GPUs has a policy.
@@ -60,7 +62,8 @@ class SchedulerSite:
             sms = self.domains[gpu].sms
             places = [place for place, sm in enumerate(tenant.sms) if sm in sms]
             placement = self._placement([tenant.sms[place] for place in places])
-            gpus.append(GpuSeats(places[0], len(places), placement))
+            begins = self.begins[gpu] if self.begins else None
+            gpus.append(GpuSeats(places[0], len(places), placement, begins))
         shares: BlockShares = make_policy(Slot.BLOCK_SHARES, node.blocks)
         shares.attach(self.board.at(tenant.sms))
         engines = [self.engines[gpu] for gpu in own] if self.engines else []

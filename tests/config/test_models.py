@@ -30,6 +30,7 @@ MODELS = (
     "mgpusim-r9nano-4",
     "mi210",
     "mi300x",
+    "mi300x-xcds",
     "p100",
     "r9-nano",
     "rtx3070",

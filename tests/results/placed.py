@@ -13,13 +13,14 @@ from gpusim.hardware.cache.page_table_reads import LevelCounters, StageReadCount
 from gpusim.hardware.dram.counters import DramCounters
 from gpusim.hardware.fbt.inputs import FbtCounters
 from gpusim.hardware.fbt.purge import PurgeCounters
-from gpusim.hardware.node.copy_engines import CopyCounters
+from gpusim.hardware.node.copy_engines import CopyEngineCounters
 from gpusim.hardware.node.far_faults import FarFaultCounters
 from gpusim.hardware.node.home_slices import HomeCounters
 from gpusim.hardware.node.host_mmu import HostMmuCounters
 from gpusim.hardware.node.least_tlb import SharedTlbCounters
 from gpusim.hardware.node.link import NodeLinkCounters
 from gpusim.hardware.node.page_moves import MoveCounters
+from gpusim.hardware.node.reader_copies import CopiesCounters, InvalidatedCounters
 from gpusim.hardware.node.traffic import PairCounters
 from gpusim.hardware.paging.driver import DriverCounters, PagingCounters
 from gpusim.hardware.paging.host import HostCounters
@@ -65,7 +66,9 @@ CLASSES: dict[str, tuple[type, ...]] = {
     "node": (
         NodeLinkCounters,
         PairCounters,
-        CopyCounters,
+        CopiesCounters,
+        InvalidatedCounters,
+        CopyEngineCounters,
         FarFaultCounters,
         HostMmuCounters,
         MoveCounters,

@@ -27,6 +27,7 @@ from gpusim.hardware.node.packet import Packet, RemoteAccess
 from gpusim.hardware.node.page_history import PageHistory
 from gpusim.hardware.node.page_moves import PageMoves
 from gpusim.hardware.node.placement import PagePlacement
+from gpusim.hardware.node.reader_copies import BeyondDram, ReaderCopies
 from gpusim.hardware.node.remote_pages import RemotePages
 from gpusim.hardware.node.routing import BeyondMemory, ToMemories, with_ports
 from gpusim.hardware.node.topology import SWITCH, Topology, make_topology
@@ -36,6 +37,7 @@ __all__ = [
     "SWITCH",
     "AccessesUnderWay",
     "ArrayHomes",
+    "BeyondDram",
     "BeyondMemory",
     "CopyEngineSite",
     "CopyEngines",
@@ -62,6 +64,7 @@ __all__ = [
     "PageMoves",
     "PagePlacement",
     "PairTraffic",
+    "ReaderCopies",
     "RemoteAccess",
     "RemotePages",
     "SharedTlbCounters",

@@ -32,7 +32,7 @@ _INTERCONNECT: Final = int(State.INTERCONNECT)
 
 
 @attr.s(auto_attribs=True)
-class CopyCounters:
+class CopyEngineCounters:
     """What the copy engines of one GPU did for one application."""
 
     copies: int = count("copies that were executed")
@@ -43,7 +43,7 @@ class CopyCounters:
 
 
 declare_metrics(
-    CopyCounters,
+    CopyEngineCounters,
     Metric("copies", "1", "copies that copy engines executed", Total("copies")),
     Metric("copied_bytes", "bytes", "moved by copy engines", Total("copied_bytes")),
     Metric(
@@ -158,14 +158,14 @@ class CopyEngines(Component):
     """
 
     path = "node/copy"
-    laws: Sequence[Law] = laws_of([CopyCounters], Law("reads", "writes"))
+    laws: Sequence[Law] = laws_of([CopyEngineCounters], Law("reads", "writes"))
 
     def __init__(self, site: CopyEngineSite, ports: CopyPorts) -> None:
         env, config = site.env, site.config
         self.env = env
         self.name = f"copy[{site.gpu}]"
         self.instance = site.gpu
-        self.counters = [CopyCounters() for _ in range(site.apps)]
+        self.counters = [CopyEngineCounters() for _ in range(site.apps)]
         self.orders: Port[CopyOrder] = Port(env, f"{self.name}.orders")
         self._gpu = site.gpu
         self._line = site.line

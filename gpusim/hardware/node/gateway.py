@@ -16,6 +16,7 @@ from gpusim.core.states import State
 from gpusim.core.warp_program import SECTOR_BYTES, SECTOR_COUNTS, SECTORS
 from gpusim.hardware.node.link import NodeLink
 from gpusim.hardware.node.packet import Packet, RemoteAccess, Way
+from gpusim.hardware.node.reader_copies import ReaderCopies, RemoteFetch
 from gpusim.hardware.node.traffic import PairTraffic
 
 _LOAD: Final = int(Kind.LOAD)
@@ -86,6 +87,7 @@ class Gateway(Component):
         arrivals: packets that come out of links to this GPU.
         walks: where walkers send reads of entries in other GPUs' memories.
         walk_answers: answers to such reads of other GPUs.
+        copies: what its L2 cache keeps of other GPUs' memories; None: nothing.
     """
 
     path = "node/gateway"
@@ -101,6 +103,8 @@ class Gateway(Component):
         self.walk_answers: Port[Packet] = Port(site.env, f"{self.name}.walk_answers")
         self.on_remote: Probe[[int, int]] = Probe()
         """Page and this GPU, of a request of its SMs that leaves."""
+        self.copies: ReaderCopies | None = None
+        self._misses: Port[MemoryRequest] | None = None
         self._gpu = site.gpu
         self._owner = site.owner
         self._walk_read = site.walk_read
@@ -129,6 +133,12 @@ class Gateway(Component):
         self._ways = [Way(self._gpu, gpu, tuple(route)) for gpu, route in enumerate(routes)]
         self._pairs = pairs
 
+    def keep_copies(self, copies: ReaderCopies, misses: Port[MemoryRequest]) -> None:
+        """Fetch what the L2 cache misses of other GPUs' memories."""
+        self.copies = copies
+        self._misses = misses
+        misses.connect(self.process)
+
     def _run(self) -> Generator[int | None, None, None]:
         arrivals, ports = self.arrivals, self._ports
         requests, answers = ports.requests_out, ports.answers_out
@@ -142,7 +152,7 @@ class Gateway(Component):
                 self._send(read, self._ways[self._owner(read.address)])
             while walk_answers.ready <= now and (answer := walk_answers.take()) is not None:
                 self._links[answer.route[0]].send(answer)
-            upcoming = min(arrivals.ready, walks.ready, walk_answers.ready)
+            upcoming = min(arrivals.ready, walks.ready, walk_answers.ready, self._fetch(now))
             for link in answers:
                 while link.ready <= now:
                     self._answer(link.take())
@@ -170,8 +180,27 @@ class Gateway(Component):
             link.take()
             request.trail.append(self.state_numbers[0])
             request.trail.append(now)
+            if self.copies is not None and request.kind != _LOAD:
+                self.copies.stored(request)
             self._send(request, way)
         return link.ready
+
+    def _fetch(self, now: int) -> int:
+        """Send what the L2 cache misses; returns when to go on."""
+        misses, copies = self._misses, self.copies
+        if misses is None or copies is None:
+            return NEVER
+        while misses.ready <= now:
+            way = self._ways[self._owner(misses.queue[0].address)]
+            first = self._links[way.route[0]]
+            if first.full():
+                return first.room_at()
+            request = misses.take()
+            assert request is not None
+            if self.on_remote.listeners:
+                self.on_remote(request.tag, self._gpu)
+            self._send(copies.fetch(request, self.state_numbers[0], now), way)
+        return misses.ready
 
     def _send(self, request: MemoryRequest, way: Way) -> None:
         size = self._overhead + _request_data(request)
@@ -218,6 +247,9 @@ class Gateway(Component):
             self._pairs[packet.source].came(request, packet.size, now - packet.sent_at)
             if request.kind == _WALK:
                 request.answer()
+                return
+            if isinstance(request, RemoteFetch):
+                request.fetched.answer()
                 return
             request.trail.append(_INTERCONNECT)
             request.trail.append(now)

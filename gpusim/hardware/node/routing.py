@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from attrs import frozen
 
 from gpusim.core.interfaces import Packets
-from gpusim.core.request import MemoryRequest
+from gpusim.core.request import Kind, MemoryRequest
+
+_LOAD: Final = int(Kind.LOAD)
 
 
 @frozen
@@ -33,10 +37,18 @@ class ToMemories(Packets):
         beyond: what is no own memory.
         line_shift: bytes of a line, as a power of two.
         first_port: the number, counted as SMs are, from which on requests come from other GPUs.
+        caching: loads of SMs look in the L2 cache of their own GPU first.
     """
 
     def __init__(
-        self, near: Packets, home: Packets, beyond: BeyondMemory, line_shift: int, first_port: int
+        self,
+        near: Packets,
+        home: Packets,
+        beyond: BeyondMemory,
+        line_shift: int,
+        first_port: int,
+        *,
+        caching: bool,
     ) -> None:
         self._near = near
         self._home = home
@@ -46,10 +58,15 @@ class ToMemories(Packets):
         self._ports = beyond.ports
         self._line_shift = line_shift
         self._first_port = first_port
+        self._caching = caching
 
     def link(self, request: MemoryRequest) -> int:
         address = request.address
         if address < self._base or address >= self._end:
+            if self._caching and request.kind == _LOAD and request.sm < self._first_port:
+                access = request.access
+                if access is None or not access.coherent:
+                    return self._home.link(request)
             return self._first + (address >> self._line_shift) % self._ports
         near = request.sm < self._first_port
         return self._near.link(request) if near else self._home.link(request)

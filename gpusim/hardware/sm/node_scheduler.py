@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from attrs import frozen
 from mypy_extensions import mypyc_attr
@@ -32,11 +32,13 @@ class GpuSeats:
     Attributes:
         first, count: places among all SMs of the application.
         placement: on which of them a block goes.
+        begins: called when a launch begins there; None: nothing is to be done.
     """
 
     first: int
     count: int
     placement: BlockPlacement
+    begins: Callable[[], None] | None = None
 
 
 class _Share:
@@ -175,6 +177,9 @@ class NodeScheduler(BlockScheduler):
         for gpu in range(len(self._seats)) if own is None else (own,):
             if not any(other.works and _runs_on(other, gpu) for other in self._running):
                 self._rates[gpu] = StartRate(self._dispatch)
+            begins = self._seats[gpu].begins
+            if begins is not None and not isinstance(one, _RunningCopy):
+                begins()
         super()._begin_work(one)
         if isinstance(one, _RunningCopy):
             self._engines[own or 0].send(one.order)

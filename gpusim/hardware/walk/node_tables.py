@@ -87,6 +87,10 @@ class NodeTable(PageTable):
         """Whether a page lies among the addresses of users."""
         return (tag & VPN_MASK) >> (USER_BITS - self.page_shift) == 0
 
+    def has_frame(self, asid: int, pfn: int) -> bool:
+        gpu = self.gpu_of(pfn)
+        return 0 <= gpu < len(self.by_gpu) and self.by_gpu[gpu][asid].has_frame(pfn)
+
     def page_bytes(self, mapping: Mapping) -> int:
         """Bytes of a page."""
         return mapping.pages << self.page_shift

@@ -133,6 +133,10 @@ class PageTable(Mappings):
         self.on_demand = False
         self.walks_again = True
 
+    def has_frame(self, asid: int, pfn: int) -> bool:
+        """Whether the memory of an address space has a frame."""
+        return self.memories[asid].has_frame(pfn)
+
     # -- what a walk finds -----------------------------------------------------------------------
 
     def walk(self, asid: int, vpn: int) -> PagePath:
