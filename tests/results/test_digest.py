@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from gpusim.config.auxiliary import SIDE_CACHES
 from gpusim.config.dram_standards.gddr5 import GDDR5
 from gpusim.config.field_facts import later_keys
+from gpusim.config.node import NodeConfig, NodeLinkConfig
 from gpusim.config.paging import PagingConfig
 from gpusim.config.schema import GpuConfig, L1Config, L2Config
 from gpusim.config.sm import SmConfig
@@ -27,7 +28,7 @@ from gpusim.core.counters import CounterRow, count, counter_rows
 from gpusim.core.metrics import Metric, Ratio, Scope, Total, declare_metrics, place_metrics
 from gpusim.core.tally import Tally
 from gpusim.files.structure import unstructure
-from gpusim.files.units import Bytes, Hertz
+from gpusim.files.units import Bandwidth, Bytes, Hertz, cycles
 from gpusim.results import ApplicationFacts, LaunchFacts, RunData, SummaryValue, WallClock, digest
 from gpusim.results.digest import encode
 from gpusim.runs.writer import ResultWriter
@@ -94,6 +95,7 @@ def test_later_keys_are_those_of_the_schema_at_their_defaults() -> None:
         L2Config(Bytes(1), 1),
         GDDR5,
         paging=PagingConfig(),
+        node=NodeConfig(1, NodeLinkConfig(Bandwidth(1), cycles(1))),
     )
     keys = dict(later_keys(GpuConfig, without=SIDE_CACHES))
     assert {"sm.block_start", "tlb.*.merging", "walk.cache.replacement"} < keys.keys()

@@ -38,6 +38,7 @@ SMALLER: Mapping[str, Mapping[str, Setting]] = {
     "mgpusim-r9nano-4": {**_FEW, "node.gpus": 2},
     "mi210": _FEW,
     "mi300x": {**_FEW, "sm.count": 304, "l2.banks": 8, "l2.size": "1MiB"},
+    "mi300x-xcds": {**_FEW, "sm.count": 38, "node.gpus": 2},
     "p100": _FEW,
     "r9-nano": _FEW,
     "rtx3070": _FEW,
