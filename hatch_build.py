@@ -34,6 +34,9 @@ PACKAGE = "gpusim"
 NEEDS = ["mypy[mypyc]>=2.4,<3", "mypy-extensions>=1.0", "attrs>=23.2"]
 """What a build that compiles needs; attrs for its types."""
 
+HOT = ["core", "cache", "sm", "tlb"]
+"""Folders of what each transaction passes."""
+
 RUNTIME = ["librt>=0.16,<1"]
 """What a compiled wheel needs beside what each needs: vectors of integers."""
 
@@ -169,6 +172,28 @@ def _tell_terminal(line: str) -> None:
             Path("/dev/tty").write_text(f"\n{line}\n", encoding="utf-8")
 
 
+def _in_units(sources: list[str]) -> list[str]:
+    """C files that include the others, one for what each transaction passes and one for the rest.
+
+    All read the same headers, of megabytes: each unit does so once, and functions are inlined into
+    others of their unit.
+    """
+    if len(sources) == 1:
+        return sources
+    parts: dict[str, list[str]] = {"hot": [], "rest": []}
+    for source in sources:
+        name = Path(source).name
+        hot = not name.startswith("__native") or any(f"___{one}___" in name for one in HOT)
+        parts["hot" if hot else "rest"].append(source)
+    units = []
+    for part, files in parts.items():
+        unit = Path("build", f"unit_{part}.c")
+        lines = [f'#include "{Path(one).resolve().as_posix()}"\n' for one in files]
+        unit.write_text("".join(lines), encoding="utf-8")
+        units.append(str(unit))
+    return units
+
+
 def compile_modules(modules: list[str]) -> None:
     """Compile modules of the package in the current folder into its folder ``built``."""
     from mypyc.build import mypycify
@@ -204,6 +229,7 @@ def compile_modules(modules: list[str]) -> None:
         group_name=f"{PACKAGE}.native",
     )
     for extension in extensions:
+        extension.sources = _in_units(extension.sources)
         if os.name == "posix":  # nobody calls into it from elsewhere: calls within it go straight
             extension.extra_compile_args += ["-fvisibility=hidden", "-fno-semantic-interposition"]
         extension.include_dirs.append(f"build/{PACKAGE}")  # headers of a group with a dotted name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from types import FrameType
@@ -9,13 +10,22 @@ from typing import NoReturn
 
 _STDERR = 2
 
+_GARBAGE_OBJECTS = 200_000
+"""Objects allocated, and not freed, between two collections of reference cycles: what is imported,
+and what a machine is built of, stays, and every look at it costs."""
+
 
 def main() -> None:
     """Entry point of the `gpusim` script."""
     signal.signal(signal.SIGINT, _end)
+    gc.set_threshold(_GARBAGE_OBJECTS)
     from gpusim.cli.main import main as run_command
 
-    run_command()
+    gc.freeze()
+    try:
+        run_command()
+    finally:
+        gc.freeze()  # at its end Python would look through all objects, whose memory goes anyhow
 
 
 def _end(number: int, _frame: FrameType | None) -> NoReturn:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, Generic, Literal, TypeVar
 
-from gpusim.core.unboxed import IntDict
+from gpusim.core.unboxed import IntDict, add_new
 
 T = TypeVar("T")
 
@@ -73,7 +73,7 @@ class Mshrs(Generic[T]):
             return MERGED
         if len(waiting) >= self.capacity:
             return FULL
-        waiting[key] = [item]
+        add_new(waiting, key, [item])
         return NEW
 
     def join(self, key: int, item: T) -> None:
@@ -83,7 +83,7 @@ class Mshrs(Generic[T]):
     def _put_last(self, key: int, item: T) -> None:
         waiting = self._waiting.get(key)
         if waiting is None:
-            self._waiting[key] = [item]
+            add_new(self._waiting, key, [item])
         else:
             waiting.append(item)
 
@@ -131,11 +131,11 @@ class SeparateMshrs(Mshrs[T]):
     def release(self, key: int) -> list[T]:
         """The first request that waits for `key`; frees its register."""
         waiting = self._waiting[key]
-        first = waiting.pop(0)
-        if not waiting:
-            del self._waiting[key]
         self._taken -= 1
-        return [first]
+        if len(waiting) > 1:
+            return [waiting.pop(0)]
+        del self._waiting[key]
+        return waiting
 
     def keep(self, key: int, items: list[T]) -> None:
         self._taken += len(items)

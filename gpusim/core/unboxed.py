@@ -21,6 +21,7 @@ if MYPYC:
         IntDict,
         IntHeap,
         IntList,
+        add_new,
         as_int_dict,
         between,
         first_key,
@@ -40,6 +41,10 @@ else:
     IntDict = dict[int, _T]
     IntList = list[int]
     IntHeap = list[int]
+
+    def add_new(entries: dict[int, _T], key: int, value: _T) -> None:
+        """Put in a key that is not there."""
+        entries[key] = value
 
     def as_int_dict(entries: dict[int, _T]) -> dict[int, _T] | None:
         """An object as an `IntDict`; None: it is none."""
@@ -72,6 +77,7 @@ __all__ = [
     "IntDict",
     "IntHeap",
     "IntList",
+    "add_new",
     "as_int_dict",
     "between",
     "first_key",

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final, Generic, TypeVar, overload
 
 from librt.vecs import append, pop, vec
-from mypy_extensions import i32, i64
+from mypy_extensions import i32, i64, mypyc_attr
 
 T = TypeVar("T")
 
@@ -31,6 +31,7 @@ _SPREAD_SHIFT: Final[i64] = 20
 the product choose its bucket: keys of one set of a cache differ only in their high bits."""
 
 
+@mypyc_attr(acyclic=True)
 class IntList:  # noqa: PLW1641  (it changes)
     """A list of integers."""
 
@@ -99,6 +100,13 @@ def _boxed(items: vec[i64]) -> list[int]:
     return boxed
 
 
+def list_of(items: vec[i64]) -> IntList:
+    """A vector as a list, which has it from now on."""
+    made = IntList()
+    made._items = items
+    return made
+
+
 def pair(first: i64, second: i64) -> IntList:
     """A list of two integers."""
     made = IntList()
@@ -124,9 +132,20 @@ def between(values: IntList, begin: i64, end: i64) -> IntList:
 
 
 def position(values: IntList, value: i64, low: i64) -> int:
-    """Where a value would be put into a sorted list, from place `low` on, before equal ones."""
+    """Where a value would be put into a sorted list, from place `low` on, before equal ones.
+
+    Most are looked for near the end, so steps from there become longer, up to one that is too long.
+    """
     items = values._items
     high = i64(len(items))
+    step: i64 = 1
+    while high - step > low:
+        middle = high - step
+        if items[middle] < value:
+            low = middle + 1
+            break
+        high = middle
+        step <<= 1
     while low < high:
         middle = (low + high) >> 1
         if items[middle] < value:
@@ -411,6 +430,11 @@ class IntDict(Generic[T]):
 def _bucket(key: i64, mask: i64) -> i64:
     folded = (key ^ key >> 31) & _LOW
     return folded * _SPREAD >> _SPREAD_SHIFT & mask
+
+
+def add_new(entries: IntDict[T], key: i64, value: T) -> None:
+    """Put in a key that is not there."""
+    entries._add(key, value)
 
 
 def as_int_dict(entries: object) -> IntDict[Any] | None:

@@ -26,12 +26,28 @@ _NO_UNIT = frozenset(_CONTROL.split())
 
 UNIT_OF = {name: unit for unit, names in _UNITS.items() for name in names.split()}
 
+_ISSUED_BY: dict[str, int] = dict.fromkeys(_NO_UNIT, -1)
+"""By base opcode, the number of its unit; -1: it has none.  Grows by what traces name."""
+
+_MOST_OPCODES = 4096
+
 
 def unit_of(base: str) -> Unit | None:
     """The unit of a warp's scheduler that executes an instruction of this base opcode, if any."""
     if base in _NO_UNIT or base.startswith("U"):
         return None
     return UNIT_OF.get(base, Unit.INTEGER)
+
+
+def unit_number(base: str) -> int:
+    """The number of that `Unit`; -1: there is none."""
+    number = _ISSUED_BY.get(base)
+    if number is None:
+        unit = unit_of(base)
+        number = -1 if unit is None else int(unit)
+        if len(_ISSUED_BY) < _MOST_OPCODES:
+            _ISSUED_BY[base] = number
+    return number
 
 
 class ArithmeticPipeline:
@@ -53,16 +69,17 @@ class ArithmeticPipeline:
         self._free = [0] * len(asked.interval)
         self._busy = [0] * len(asked.interval)
 
-    def issue(
-        self, unit: Unit | None, registers: Iterable[int], destinations: Iterable[int]
-    ) -> None:
-        """An instruction that reads or writes `registers` and writes `destinations`."""
+    def issue(self, unit: int, registers: Iterable[int], destinations: Iterable[int]) -> None:
+        """An instruction that reads or writes `registers` and writes `destinations`.
+
+        The number of the `Unit` that executes it is -1 if none does.
+        """
         at = self._when(registers)
-        if unit is not None:
+        if unit >= 0:
             at = max(at, self._free[unit])
         self._now = at + 1
         self._issued += 1
-        if unit is None:
+        if unit < 0:
             return
         self._free[unit] = at + self._interval[unit]
         self._busy[unit] += self._interval[unit]
@@ -85,5 +102,8 @@ class ArithmeticPipeline:
 
     def _when(self, registers: Iterable[int]) -> int:
         """The first cycle in which an instruction that names these can issue."""
-        ready = self._ready
-        return max([self._now, *(ready.get(register, 0) for register in registers)])
+        ready, first = self._ready, self._now
+        if ready:
+            for register in registers:
+                first = max(first, ready.get(register, 0))
+        return first

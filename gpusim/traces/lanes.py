@@ -42,10 +42,10 @@ def split_at_sectors(address: Lanes, size: int) -> tuple[Lanes, int]:
         of each.
     """
     used = address[address != INACTIVE]
-    if not ((used % SECTOR_BYTES + size) > SECTOR_BYTES).any():
-        return address, size
     common = int(np.bitwise_or.reduce(used)) | size | SECTOR_BYTES
     piece = common & -common
+    if piece == size or not ((used % SECTOR_BYTES + size) > SECTOR_BYTES).any():
+        return address, size
     return _cut(address, np.arange(0, size, piece)), piece
 
 

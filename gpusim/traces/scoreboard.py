@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from gpusim.core.warp_program import Asked, Op
-from gpusim.traces.arithmetic import ArithmeticPipeline, unit_of
+from gpusim.traces.arithmetic import ArithmeticPipeline, unit_number
 from gpusim.traces.sass import MEMORY_OPCODES, REGISTER_BYTES, Space
 from gpusim.traces.warps import WarpTrace
 
@@ -42,7 +42,7 @@ class Scoreboard:
         """Arithmetic: one instruction, with what it reads or writes, and what it writes."""
         self._trace.add(Op.COMPUTE, 1)
         if self._arithmetic is not None:
-            self._arithmetic.issue(unit_of(base), registers, destinations)
+            self._arithmetic.issue(unit_number(base), registers, destinations)
 
     def settle(self, registers: Iterable[int]) -> None:
         """Something else than arithmetic is about to issue that names these registers."""

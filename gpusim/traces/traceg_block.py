@@ -30,6 +30,9 @@ Known = dict[str, Instruction]
 
 _MOST_KNOWN = 1 << 16
 
+_NO_LANES = np.full(WARP_SIZE, INACTIVE)
+_NUMBERS = np.arange(WARP_SIZE)
+
 
 def parse_block(
     header: KernelHeader, block: BlockTrace, lines: Iterable[Line], known: Known
@@ -180,8 +183,8 @@ class _Parser:
         if instruction.bulk and not lists_lanes(fields):
             self._pieces(place, instruction, fields)
             return
+        address = _NO_LANES.copy()
         lanes = _lanes(mask)
-        address = np.full(WARP_SIZE, INACTIVE)
         address[lanes] = _addresses(fields, len(lanes))
         self._scoreboard.settle(instruction.registers)
         assert instruction.space is not None
@@ -266,7 +269,7 @@ def _addresses(fields: Sequence[str], count: int) -> NDArray[np.int64]:
             raise ValueError(f"{len(listed)} addresses for {count} active lanes")
         address = np.array([int(field, 16) for field in listed], dtype=np.int64)
     elif mode == 1:
-        address = int(fields[1], 16) + int(fields[2]) * np.arange(count, dtype=np.int64)
+        address = int(fields[1], 16) + int(fields[2]) * _NUMBERS[:count]
     elif mode == 2:
         deltas = [int(field) for field in fields[2 : count + 1]]
         if len(deltas) < count - 1:
@@ -274,6 +277,6 @@ def _addresses(fields: Sequence[str], count: int) -> NDArray[np.int64]:
         address = np.array(list(accumulate(deltas, initial=int(fields[1], 16))), dtype=np.int64)
     else:
         raise ValueError(f"address mode {mode}; allowed: 0 (list), 1 (stride), 2 (deltas)")
-    if (address < 0).any():
+    if np.minimum.reduce(address) < 0:
         raise ValueError("an address is negative")
     return address

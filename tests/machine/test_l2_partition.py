@@ -120,10 +120,8 @@ def test_page_table_reads_use_the_ways_of_their_application() -> None:
     walks = [step for page in range(4) for step in (("load", BASE + 4096 * page), ("wait",))]
     run = Run.of(config, pair(walks, [("compute", 1)]))
     assert run.count("page_table/level1", "l2_hits", "first") == 0
-    assert [len(array._sets[0]) for array in run.machine.systems[0].banks[0].arrays.values()] == [
-        2,
-        0,
-    ]
+    arrays = run.machine.systems[0].banks[0].arrays
+    assert [array.used(0) for array in arrays.values()] == [2, 0]
 
 
 def test_more_applications_than_ways() -> None:

@@ -63,6 +63,6 @@ def test_sectors_of_one_line_share_its_place(ways: int) -> None:
     hits, misses, merged, fills, _ = counted(run)
     assert (hits + misses, misses - merged) == (4 * examples(120), fills)
     for l1 in run.machine.l1s:
-        assert all(len(lines) <= ways for lines in l1.array._sets)
+        assert all(l1.array.used(line) <= ways for line in l1.array.lines())
         assert l1.reserved is not None
         assert not len(l1.reserved)

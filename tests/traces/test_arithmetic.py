@@ -19,7 +19,7 @@ def told(*instructions: tuple[Unit | None, int, int], needed: int = -1) -> list[
     """What instructions (unit, register read, register written) cost before one that needs some."""
     pipeline, trace = ArithmeticPipeline(ASKED), WarpTrace()
     for unit, read, written in instructions:
-        pipeline.issue(unit, (read, written), (written,))
+        pipeline.issue(-1 if unit is None else unit, (read, written), (written,))
     pipeline.settle(trace, (needed,))
     return [(Op(op).name, argument) for op, argument in trace.tail]
 

@@ -3,7 +3,7 @@
 from gpusim.core.replacement.base import Replacement, make_replacement, victim_of
 from gpusim.core.replacement.dead_entry import DeadEntry
 from gpusim.core.replacement.plru import TreePlru
-from gpusim.core.replacement.recency import Fifo, Lru, Random
+from gpusim.core.replacement.recency import Fifo, Lru, Random, is_plain_lru
 from gpusim.core.replacement.rrip import Brrip, Srrip
 from gpusim.core.replacement.ways import ReplacementByWay
 
@@ -17,6 +17,7 @@ __all__ = [
     "ReplacementByWay",
     "Srrip",
     "TreePlru",
+    "is_plain_lru",
     "make_replacement",
     "victim_of",
 ]

@@ -79,6 +79,11 @@ class Lru(_ByOrder):
 register_policy(Slot.REPLACEMENT, "lru", Lru)
 
 
+def is_plain_lru(replacement: Replacement) -> bool:
+    """Whether a policy is `Lru` itself, so that an array may keep the order of use for it."""
+    return type(replacement) is Lru
+
+
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Fifo(_ByOrder):
     """The entry that came first goes, however often it was used."""

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusim.core.bank_conflicts import WORD_BYTES
+from gpusim.core.unboxed import IntList
 from gpusim.core.warp_program import BYTES_SHIFT, INACTIVE, LaneChunk
 from gpusim.hardware.sm.byte_masks import transactions_of
 
@@ -15,7 +16,7 @@ def add_turns(
     is_atomic: NDArray[np.bool_],
     line_bytes: int,
     counts: NDArray[np.int64],
-    found: tuple[list[int], list[int]],
+    found: tuple[IntList, list[int]],
 ) -> None:
     """Add to each transaction of an atomic the most lanes that change one word of its line.
 

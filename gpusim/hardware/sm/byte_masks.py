@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from gpusim.core.unboxed import IntList
 from gpusim.core.warp_program import BYTES_SHIFT, INACTIVE, SECTOR_BYTES, LaneChunk
 
 _WHOLE_SECTOR = (1 << SECTOR_BYTES) - 1
@@ -17,7 +18,7 @@ def add_byte_masks(
     is_store: NDArray[np.bool_],
     line_bytes: int,
     counts: NDArray[np.int64],
-    lines: list[int],
+    lines: IntList,
     sectors: list[int],
 ) -> None:
     """Add to each store transaction the bytes that it writes in sectors it does not cover.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gpusim.config.schema import GpuConfig
 from gpusim.core.code_places import NO_PLACE
 from gpusim.core.request import Kind
-from gpusim.core.unboxed import IntList
+from gpusim.core.unboxed import MYPYC, IntList, between
 from gpusim.core.warp_program import (
     COVERED_SHIFT,
     INACTIVE,
@@ -25,6 +25,9 @@ from gpusim.core.warp_program import (
 from gpusim.hardware.sm.atomic_turns import add_turns
 from gpusim.hardware.sm.byte_masks import add_byte_masks
 from gpusim.hardware.sm.l1_passes import L1Passes
+
+if MYPYC:
+    from gpusim.hardware.sm.lane_loop import transactions_by_lane
 
 IS_MEMORY = np.zeros(256, dtype=bool)
 IS_MEMORY[[*MEMORY_OPS, *SIDE_OPS.values()]] = True
@@ -90,18 +93,18 @@ def coalesce(chunk: LaneChunk, coalescing: Coalescing) -> list[Segment]:
     """
     line_bytes = coalescing.line_bytes
     memory = IS_MEMORY[chunk.kind]
-    counts, found_lines, found_sectors = transactions_of(chunk, coalescing)
+    counts, lines, sectors = _lists_of_transactions(chunk, coalescing)
     args = np.tile(chunk.arg, (len(counts), 1))
     args[:, memory] = counts
     passes = None
     if coalescing.passes is not None:
         passes = np.zeros_like(args)
-        passes[:, memory] = coalescing.passes.of_chunk(chunk, counts, found_lines)
+        found = np.array(list(lines), dtype=np.int64)
+        passes[:, memory] = coalescing.passes.of_chunk(chunk, counts, found)
     places = None
     if chunk.place is not None:
         places = np.full(len(chunk.kind), NO_PLACE)
         places[memory] = chunk.place
-    lines, sectors = found_lines.tolist(), found_sectors.tolist()
     if coalescing.byte_masks:
         stores = chunk.kind[memory] == STORE
         add_byte_masks(chunk, stores, line_bytes, counts, lines, sectors)
@@ -117,7 +120,7 @@ def coalesce(chunk: LaneChunk, coalescing: Coalescing) -> list[Segment]:
             Segment(
                 chunk.kind[active].tolist(),
                 args[warp][active].tolist(),
-                IntList(lines[first:last]),
+                between(lines, first, last),
                 sectors[first:last],
                 [] if passes is None else passes[warp][active].tolist(),
                 [] if places is None else places[active].tolist(),
@@ -125,6 +128,23 @@ def coalesce(chunk: LaneChunk, coalescing: Coalescing) -> list[Segment]:
         )
         first = last
     return segments
+
+
+def _lists_of_transactions(
+    chunk: LaneChunk, coalescing: Coalescing
+) -> tuple[NDArray[np.int64], IntList, list[int]]:
+    """What `transactions_of` gives, as lists."""
+    if not MYPYC:
+        counts, lines, sectors = transactions_of(chunk, coalescing)
+        return counts, IntList(lines.tolist()), sectors.tolist()
+    covers = b""
+    if coalescing.covered and (chunk.kind == STORE).any():
+        covers = lanes_that_cover(chunk).tobytes()
+    shape = chunk.address.shape
+    each, found, masks = transactions_by_lane(
+        chunk.address.tobytes(), covers, shape, coalescing.line_bytes
+    )
+    return np.frombuffer(each, dtype=np.int64).reshape(shape[1], shape[0]), found, masks
 
 
 def transactions_of(

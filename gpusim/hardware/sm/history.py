@@ -13,6 +13,7 @@ from gpusim.core.roots import Roots
 from gpusim.core.states import State
 from gpusim.core.unboxed import between, position, zeros
 
+_CACHE: Final = int(State.CACHE)
 _INTERCONNECT: Final = int(State.INTERCONNECT)
 _CREDIT: Final = int(State.CREDIT)
 _MSHR: Final = int(State.MSHR)
@@ -20,6 +21,30 @@ _TLB: Final = int(State.TLB)
 _LONG: Final = 8192
 """Number of entries at which the older half is dropped: a query about an earlier time then gets
 the oldest state that is left."""
+
+
+class Hit(Trailed):
+    """A transaction that hit the L1 cache, for its trail.
+
+    Args:
+        history: of the unit in whose queue it was.
+
+    Attributes:
+        hit_at: cycle in which it hit; from then on it was in the cache.
+    """
+
+    __slots__ = ("_history", "hit_at")
+
+    def __init__(self, history: History) -> None:
+        self._history = history
+        self.hit_at = 0
+
+    def cut(self, start: int, end: int, pieces: Pieces) -> None:
+        hit_at = max(self.hit_at, start)
+        if hit_at < end:
+            pieces.add(_CACHE, hit_at, end)
+            end = hit_at
+        self._history.cut(start, end, pieces)
 
 
 class History(Trailed):
@@ -30,14 +55,21 @@ class History(Trailed):
         roots: what it waited for that held what the unit waited for.
     """
 
-    __slots__ = ("_cycles", "_states", "blames", "roots")
+    __slots__ = ("_cycles", "_hit", "_latest", "_states", "blames", "roots")
 
     def __init__(self, state: int) -> None:
+        self._hit = Hit(self)
+        self._latest = state
         self._states = zeros(1)
         self._cycles = zeros(1)
         self._states[0] = state
         self.blames = Blames()
         self.roots = Roots()
+
+    def hit(self, hit_at: int) -> Hit:
+        """A transaction that hit in a cycle, up to the next call."""
+        self._hit.hit_at = hit_at
+        return self._hit
 
     def enter(self, state: int, now: int) -> None:
         """From `now` on, the unit is in `state`; of several in one cycle, the last one counts.
@@ -45,9 +77,10 @@ class History(Trailed):
         A single cycle of something else in between is not kept: a unit that is stalled before
         each transaction counts as stalled throughout.
         """
-        states, cycles = self._states, self._cycles
-        if states[-1] == state:
+        if self._latest == state:
             return
+        self._latest = state
+        states, cycles = self._states, self._cycles
         if len(states) > 1 and states[-2] == state and now - cycles[-1] <= 1:
             states.pop()
             cycles.pop()

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from bisect import bisect_right, insort
 from collections.abc import Sequence
-from heapq import heappop, heappush
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from mypy_extensions import mypyc_attr
 
 from gpusim.core.policy import Policy
 from gpusim.core.registry import Slot, open_slot, register_policy
 from gpusim.core.structures import Dimensions, Storage
+from gpusim.core.unboxed import IntList, position
 from gpusim.hardware.sm.ledger import Accountable
+
+_SLOT_SHIFT: Final = 40
+"""Above the age of a warp, its slot, where ready warps are ordered by both."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -90,13 +92,22 @@ class GreedyThenOldest(WarpScheduler):
     greedy = True
 
     def __init__(self) -> None:
-        self._ready: list[tuple[int, Schedulable]] = []
+        self._ready: list[Schedulable] = []
+        """The oldest last."""
+        self._order = IntList()
+        """Of each, less than 0 by its age."""
 
     def add(self, warp: Schedulable) -> None:
-        heappush(self._ready, (warp.age, warp))
+        order = -warp.age
+        place = position(self._order, order, 0)
+        self._order.insert(place, order)
+        self._ready.insert(place, warp)
 
     def pick(self) -> Schedulable | None:
-        return heappop(self._ready)[1] if self._ready else None
+        if not self._ready:
+            return None
+        self._order.pop()
+        return self._ready.pop()
 
     def __len__(self) -> int:
         return len(self._ready)
@@ -115,19 +126,27 @@ class LooseRoundRobin(WarpScheduler):
     greedy = False
 
     def __init__(self) -> None:
-        self._ready: list[tuple[int, int, Schedulable]] = []
-        self._last = -1
+        self._ready: list[Schedulable] = []
+        self._order = IntList()
+        """Of each, its slot, and below that its age."""
+        self._next = 0
+        """Where the slots begin that are next."""
 
     def add(self, warp: Schedulable) -> None:
-        insort(self._ready, (warp.warp_slot, warp.age, warp))
+        order = warp.warp_slot << _SLOT_SHIFT | warp.age
+        place = position(self._order, order, 0)
+        self._order.insert(place, order)
+        self._ready.insert(place, warp)
 
     def pick(self) -> Schedulable | None:
         if not self._ready:
             return None
-        index = bisect_right(self._ready, self._last, key=lambda entry: entry[0])
+        index = position(self._order, self._next, 0)
         if index == len(self._ready):
             index = 0
-        self._last, _, warp = self._ready.pop(index)
+        self._order.pop(index)
+        warp = self._ready.pop(index)
+        self._next = warp.warp_slot + 1 << _SLOT_SHIFT
         return warp
 
     def __len__(self) -> int:

@@ -8,7 +8,7 @@ from typing import Final
 from attrs import frozen
 from mypy_extensions import mypyc_attr
 
-from gpusim.core.cut import Pieces, Trailed
+from gpusim.core.cut import Trailed
 from gpusim.core.engine import Port
 from gpusim.core.mapping import ASID_SHIFT
 from gpusim.core.request import Access, MemoryRequest, Requester, Traveller
@@ -46,7 +46,6 @@ class Answerable:
 
 
 _READY: Final = int(State.READY)
-_CACHE: Final = int(State.CACHE)
 _COMPUTE: Final = int(Op.COMPUTE)
 _RARE: Final = int(Op.DELAY)
 
@@ -326,28 +325,6 @@ class Warp(Schedulable):
         return True
 
 
-class Hit(Trailed):
-    """A transaction that hit the L1 cache, for its trail.
-
-    Args:
-        history: of the unit in whose queue it was.
-        hit_at: cycle in which it hit; from then on it was in the cache.
-    """
-
-    __slots__ = ("_history", "_hit_at")
-
-    def __init__(self, history: History, hit_at: int) -> None:
-        self._history = history
-        self._hit_at = hit_at
-
-    def cut(self, start: int, end: int, pieces: Pieces) -> None:
-        hit_at = max(self._hit_at, start)
-        if hit_at < end:
-            pieces.add(_CACHE, hit_at, end)
-            end = hit_at
-        self._history.cut(start, end, pieces)
-
-
 @mypyc_attr(allow_interpreted_subclasses=True)
 class WarpAccess(Access):
     """One memory instruction of a warp: its transactions, of which the last answered one counts.
@@ -428,8 +405,11 @@ class WarpAccess(Access):
         return self.next - self.first < (now - self.began + 1) * count // self.passes
 
     def finished_by(self, history: History) -> Trailed:
-        """The transaction that finished last, for its trail; `history` is the unit's."""
-        return Hit(history, self.hit_at) if self.cause is None else self.cause
+        """The transaction that finished last, for its trail, to be cut at once.
+
+        `history` is the unit's.
+        """
+        return history.hit(self.hit_at) if self.cause is None else self.cause
 
     def answered(self, request: MemoryRequest) -> None:
         """A transaction that went out is answered in this cycle."""

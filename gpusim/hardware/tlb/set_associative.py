@@ -11,10 +11,16 @@ from gpusim.config.translation import TlbConfig
 from gpusim.core.errors import OptionError
 from gpusim.core.mapping import Mapping
 from gpusim.core.registry import Slot, make_policy, register_policy
+from gpusim.core.replacement import is_plain_lru
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage, bits_for
+from gpusim.core.unboxed import MYPYC
 from gpusim.hardware.tlb.array import ArrayTraits, TlbArray, state_cycles
-from gpusim.hardware.tlb.sets import Entry, PlainSet, SetKind, stages_of
+from gpusim.hardware.tlb.sets import Entry, PlainSet, PlainSets, SetKind, stages_of
+
+if MYPYC:
+    from gpusim.core.lru_sets import FEW_WAYS
+    from gpusim.hardware.tlb.mapping_sets import MappingSets
 
 _METHODS = ("find", "ways_for", "insert", "remove", "clear")
 """Methods of a set."""
@@ -81,6 +87,11 @@ class SetAssociativeArray(ArrayOfSets):
         """Entries of the sets, which have these numbers for the replacement policy, too."""
         self._large: list[int] = []
         """Sizes of larger pages that have come, as powers of two."""
+        self._flat: MappingSets | None = None
+        """What its sets hold where gpusim is compiled and they are plain and small; else None."""
+        plain = type(self._kind) is PlainSets and is_plain_lru(self._replacement)
+        if MYPYC and plain and config.ways <= FEW_WAYS:
+            self._flat = MappingSets(len(self._sets), config.ways)
 
     def traits(self) -> ArrayTraits:
         stated = super().traits()
@@ -93,8 +104,15 @@ class SetAssociativeArray(ArrayOfSets):
     def reach(self) -> int | None:
         return self._entries if self._plain and not self._large else None
 
+    def flush(self) -> None:
+        super().flush()
+        if self._flat is not None:
+            self._flat.clear()
+
     def lookup(self, tag: int, slot: int) -> Mapping | None:
         index = tag & self._mask
+        if self._flat is not None:
+            return self._in_flat(self._flat, tag, used=True)
         if not self._plain:
             entry = self._sets[index].find(tag)
             return None if entry is None else entry.mapping
@@ -108,7 +126,23 @@ class SetAssociativeArray(ArrayOfSets):
                 return entry.mapping
         return None
 
+    def _in_flat(self, flat: MappingSets, tag: int, *, used: bool) -> Mapping | None:
+        """What covers a page, where sets are side by side."""
+        number = flat.find(tag & self._mask, tag)
+        if number < 0:
+            for size in self._large:
+                number = flat.find(tag >> size & self._mask, _key(tag, size))
+                if number >= 0:
+                    break
+            else:
+                return None
+        if used:
+            flat.touch(number)
+        return flat.mappings[number]
+
     def peek(self, tag: int, slot: int) -> Mapping | None:
+        if self._flat is not None:
+            return self._in_flat(self._flat, tag, used=False)
         if not self._plain:
             return super().peek(tag, slot)
         entry = self._plain[tag & self._mask].get(tag)
@@ -121,6 +155,10 @@ class SetAssociativeArray(ArrayOfSets):
         return None
 
     def next_victim(self, tag: int) -> int | None:
+        flat = self._flat
+        if flat is not None:
+            gone = flat.next_victim(tag & self._mask)
+            return None if gone is None else gone.tag
         one = self._sets[tag & self._mask]
         if not isinstance(one, PlainSet):
             return super().next_victim(tag)
@@ -129,11 +167,16 @@ class SetAssociativeArray(ArrayOfSets):
     def insert(self, tag: int, mapping: Mapping, slot: int) -> int:
         if self.spilled is not None:
             return self._insert_and_spill(tag, mapping, self.spilled)
+        flat = self._flat
+        if flat is not None and mapping.pages == 1:
+            return flat.insert(tag & self._mask, tag, mapping)
         if mapping.pages == 1 or not self._plain:
             return self._sets[tag & self._mask].insert(Entry(tag, mapping))
         size = mapping.pages.bit_length() - 1
         if size not in self._large:
             self._large.append(size)
+        if flat is not None:
+            return flat.insert(tag >> size & self._mask, _key(tag, size), mapping)
         return self._sets[tag >> size & self._mask].insert(Entry(_key(tag, size), mapping))
 
     def _insert_and_spill(
@@ -144,6 +187,9 @@ class SetAssociativeArray(ArrayOfSets):
         key = _key(tag, size) if size else tag
         if size and size not in self._large:
             self._large.append(size)
+        flat = self._flat
+        if flat is not None:
+            return flat.insert(tag >> size & self._mask, key, mapping, spilled)
         one = self._sets[tag >> size & self._mask]
         assert isinstance(one, PlainSet)
         evicted = 0
@@ -157,6 +203,12 @@ class SetAssociativeArray(ArrayOfSets):
         return evicted
 
     def invalidate(self, tag: int) -> bool:
+        flat = self._flat
+        if flat is not None:
+            gone = flat.remove(tag & self._mask, tag)
+            for size in self._large:
+                gone |= flat.remove(tag >> size & self._mask, _key(tag, size))
+            return gone
         found = self._sets[tag & self._mask].remove(tag)
         for size in self._large:
             found |= self._sets[tag >> size & self._mask].remove(_key(tag, size))
@@ -167,7 +219,10 @@ class SetAssociativeArray(ArrayOfSets):
 
         None: its sets are not plain.
         """
-        one = self._sets[tag >> pages.bit_length() - 1 & self._mask]
+        index = tag >> pages.bit_length() - 1 & self._mask
+        if self._flat is not None:
+            return tuple(self._flat.first_pages(index))
+        one = self._sets[index]
         if not isinstance(one, PlainSet):
             return None
         return tuple(key if key >= 0 else kept.mapping.tag for key, kept in one.entries.items())
