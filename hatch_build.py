@@ -34,8 +34,8 @@ PACKAGE = "gpusim"
 NEEDS = ["mypy[mypyc]>=2.4,<3", "mypy-extensions>=1.0", "attrs>=23.2"]
 """What a build that compiles needs; attrs for its types."""
 
-HOT = ["core", "cache", "sm", "tlb"]
-"""Folders of what each transaction passes."""
+UNITS = 8
+"""C files that a compiler gets."""
 
 RUNTIME = ["librt>=0.16,<1"]
 """What a compiled wheel needs beside what each needs: vectors of integers."""
@@ -173,23 +173,23 @@ def _tell_terminal(line: str) -> None:
 
 
 def _in_units(sources: list[str]) -> list[str]:
-    """C files that include the others, one for what each transaction passes and one for the rest.
+    """C files that include several others each, of about the same size.
 
-    All read the same headers, of megabytes: each unit does so once, and functions are inlined into
-    others of their unit.
+    All of these read the same headers, of megabytes: each unit does so once.
     """
-    if len(sources) == 1:
+    if len(sources) < UNITS:
         return sources
-    parts: dict[str, list[str]] = {"hot": [], "rest": []}
-    for source in sources:
-        name = Path(source).name
-        hot = not name.startswith("__native") or any(f"___{one}___" in name for one in HOT)
-        parts["hot" if hot else "rest"].append(source)
+    sizes = [Path(source).stat().st_size for source in sources]
+    lines: list[list[str]] = [[] for _ in range(UNITS)]
+    before = 0
+    for source, size in zip(sources, sizes, strict=True):
+        path = Path(source).resolve().as_posix()
+        lines[before * UNITS // (sum(sizes) + 1)].append(f'#include "{path}"\n')
+        before += size
     units = []
-    for part, files in parts.items():
-        unit = Path("build", f"unit_{part}.c")
-        lines = [f'#include "{Path(one).resolve().as_posix()}"\n' for one in files]
-        unit.write_text("".join(lines), encoding="utf-8")
+    for number, included in enumerate(lines):
+        unit = Path("build", f"unit{number}.c")
+        unit.write_text("".join(included), encoding="utf-8")
         units.append(str(unit))
     return units
 
