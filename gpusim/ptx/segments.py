@@ -52,7 +52,9 @@ class Segment:
         pipeline = ArithmeticPipeline(asked)
         for one in self.instructions:
             if count_of(one):
-                pipeline.issue(unit_of(one), self._ids(read(one)), self._ids(written(one)))
+                unit = unit_of(one)
+                number = -1 if unit is None else int(unit)
+                pipeline.issue(number, self._ids(read(one)), self._ids(written(one)))
         trace = WarpTrace()
         pipeline.settle(trace, self._ids(read(self.next)) if self.next is not None else ())
         return rows + [(int(op), argument) for op, argument in trace.tail]
