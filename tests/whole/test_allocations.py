@@ -16,9 +16,9 @@ pytestmark = [
 ]
 
 MOST = {
-    "hit-heavy": (100, 8.5, 1.8),
-    "tlb-miss-heavy": (30, 21.2, 4.3),
-    "dram-heavy": (15, 42.5, 15.5),
+    "hit-heavy": (100, 7.2, 0.4),
+    "tlb-miss-heavy": (30, 17.5, 1.1),
+    "dram-heavy": (15, 41.0, 13.3),
 }
 """By case: iterations, and the most allocations and boxed integers of a transaction."""
 
