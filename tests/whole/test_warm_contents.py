@@ -30,6 +30,7 @@ from gpusim.hardware.sm.untimed import last_touches, warm_up
 from gpusim.hardware.sm.untimed.accesses import KIND_BITS, touched_by, touched_in
 from gpusim.hardware.sm.untimed.scheduler import SkippingScheduler
 from gpusim.hardware.sm.warp import SkippedBlock
+from gpusim.hardware.tlb import SetAssociativeArray
 from gpusim.machine import Machine
 from gpusim.runs.run import run_machine
 from gpusim.runs.skipping import SkipFirst
@@ -295,15 +296,21 @@ def contents(machine: Machine) -> Iterator[object]:
     """Everything that TLBs, caches and the page table hold, in order of replacement."""
     for levels in machine.tlbs.values():
         for level in levels:
-            yield [
-                [(tag, one.pfn) for tag, one in part.items()]
-                for part in (cast("Any", one).entries for one in cast("Any", level.array)._sets)
-            ]
+            array = cast("Any", level.array)
+            if isinstance(level.array, SetAssociativeArray):
+                yield [
+                    [(tag, array.peek(tag, 0).pfn) for tag in array.beside(index)]
+                    for index in range(len(array._sets))
+                ]
+            else:
+                yield [
+                    [(tag, one.pfn) for tag, one in part.entries.items()] for part in array._sets
+                ]
     for l1 in machine.l1s:
-        yield [list(lines.items()) for lines in l1.array._sets]
+        yield [(line, l1.array.state(line)) for line in l1.array.lines()]
     for bank in machine.systems[0].banks:
         for array in dict.fromkeys(bank.arrays.values()):
-            yield [list(lines.items()) for lines in array._sets]
+            yield [(line, array.state(line)) for line in array.lines()]
     yield machine.page_table.mapped_pages
 
 
