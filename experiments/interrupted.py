@@ -29,7 +29,7 @@ from gpusim.studies.sweep.folder import RunFolder
 from gpusim.traces.open_trace import open_trace
 
 MAINTENANCE = True
-"""It is of use to those who change gpusim: ``gpusim list maintenance`` has it."""
+"""A study of gpusim itself: ``gpusim list maintenance`` has it."""
 
 _BEYOND = 1.1
 """Times a command's own seconds up to which a signal comes: it may hit any part of it."""

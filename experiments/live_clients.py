@@ -23,7 +23,7 @@ from attrs import define, field
 import gpusim
 
 MAINTENANCE = True
-"""It is of use to those who change gpusim: ``gpusim list maintenance`` has it."""
+"""A study of gpusim itself: ``gpusim list maintenance`` has it."""
 
 _ENOUGH = 1 << 16
 _TIMEOUT = 10.0
