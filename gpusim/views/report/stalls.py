@@ -186,7 +186,7 @@ def _amounts(apps: Mapping[str, NDArray[np.int64]], states: Sequence[int]) -> li
     amounts = []
     for cycles in apps.values():
         spent = int(cycles[list(states)].sum())
-        amounts += [whole(spent), percent(spent / max(int(cycles.sum()), 1))]
+        amounts += [whole(spent), percent(spent / max(int(cycles.sum()), 1), 1)]
     return amounts
 
 
