@@ -220,6 +220,7 @@ def main() -> int:
             facts, seconds = expected[kind.name]
             end, problems = interrupt(kind, random, Path(folder), facts, seconds * _BEYOND)
         ends[kind.name, end] += 1
+        print(f"{case + 1} of {options.cases}: {kind.name}, {end}", file=sys.stderr, flush=True)
         wrong += bool(problems)
         for line in problems:
             print(f"case {case}, {kind.name}, {end}: {line}", flush=True)

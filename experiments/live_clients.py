@@ -1,8 +1,8 @@
 """Many clients of a live page: some ask, some say nothing, some read slowly, and the run goes on.
 
-A run is started with ``--serve``; clients of three kinds connect, again and again, until the time
-is over.  The run must end with its result, whole and with the digest that it has without a page,
-and print nothing but its address.
+Runs are started with ``--serve``, one after the other, until the time is over; to each of them
+clients of three kinds connect, again and again.  A run must end with its result, whole and with the
+digest that it has without a page, and print nothing but its address.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 from attrs import define, field
@@ -26,9 +27,10 @@ MAINTENANCE = True
 """A study of gpusim itself: ``gpusim list maintenance`` has it."""
 
 _ENOUGH = 1 << 16
-_TIMEOUT = 10.0
+_TIMEOUT, _PAUSE = 10.0, 0.1
 _ADDRESS = re.compile(r"http://([0-9.]+):(\d+)/")
 _MODEL, _PROGRAM = "tiny", "gups"
+SETTINGS = {"log2_words": 14, "threads": 256}
 _OPTIONS = ("--scale", "smoke", "--serve", "0", "--quiet")
 
 
@@ -38,26 +40,28 @@ class Crowd:
 
     Attributes:
         host, port: of the page.
-        until: monotonic time at which they leave.
+        gone: set when the run has ended.
         seen: what came of their connections.
     """
 
     host: str
     port: int
-    until: float
+    gone: threading.Event = field(factory=threading.Event)
     seen: Counter[str] = field(factory=Counter)
     _lock: threading.Lock = field(factory=threading.Lock)
 
     def client(self, number: int) -> None:
-        """Connect until the time is over: asking, silent or slow, by the number."""
+        """Connect until the run has ended: asking, silent or slow, by the number."""
         kind = ("asks", "says nothing", "reads slowly")[number % 3]
-        while time.monotonic() < self.until:
+        while not self.gone.is_set():
             try:
                 end = self._connect(kind)
             except OSError as error:
                 end = type(error).__name__
-            with self._lock:
-                self.seen[f"{kind}: {end}"] += 1
+                time.sleep(_PAUSE)
+            if not self.gone.is_set():
+                with self._lock:
+                    self.seen[f"{kind}: {end}"] += 1
 
     def _connect(self, kind: str) -> str:
         with socket.create_connection((self.host, self.port), timeout=_TIMEOUT) as connection:
@@ -70,23 +74,22 @@ class Crowd:
                 answer = answer or piece
                 if kind == "reads slowly":
                     time.sleep(0.2)
-                if time.monotonic() > self.until:
+                if self.gone.is_set():
                     break
             return answer.split(b"\r\n")[0].decode("latin-1") or "closed"
 
 
-def crowd(clients: int, seconds: float, updates: int) -> tuple[Counter[str], list[str]]:
-    """Start a run, send clients, let it end, and look.
+def crowd(clients: int, expected: str, settings: Mapping[str, int]) -> tuple[Counter[str], str]:
+    """Start a run, send clients, and look at what it leaves.
 
     Args:
         clients: how many at a time.
-        seconds: of real time that they stay.
-        updates: of the program, so many that it runs longer.
+        expected: the digest of the run without a page.
+        settings: of its program.
 
     Returns:
-        what came of connections, and what is wrong, a sentence each.
+        what came of connections, and what is wrong; empty: nothing.
     """
-    settings = {"updates": updates, "log2_words": 14, "threads": 256}
     sets = [part for key, one in settings.items() for part in ("--set", f"workload.{key}={one}")]
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "run.h5"
@@ -102,28 +105,28 @@ def crowd(clients: int, seconds: float, updates: int) -> tuple[Counter[str], lis
         assert process.stderr is not None
         found = _ADDRESS.search(process.stderr.readline())
         if found is None:
-            return Counter(), ["the run named no address"]
-        people = Crowd(found[1], int(found[2]), time.monotonic() + seconds)
+            return Counter(), "a run named no address"
+        people = Crowd(found[1], int(found[2]))
         threads = [threading.Thread(target=people.client, args=(one,)) for one in range(clients)]
         for thread in threads:
             thread.start()
-        errors = process.stderr.read()
+        errors = process.stderr.read().strip()
         process.wait()
-        early = time.monotonic() < people.until
+        people.gone.set()
         for thread in threads:
             thread.join()
-        problems = []
-        if early:
-            problems.append("the run ended before the clients did: give it more updates")
-        if process.returncode or errors.strip():
-            problems.append(f"the run ended with {process.returncode}: {errors[-500:]}")
+        if process.returncode or errors:
+            return people.seen, f"a run ended with {process.returncode}: {errors[-500:]}"
         with gpusim.open_result(output) as result:
-            digest = result.digest
+            differs = result.digest != expected
+        return people.seen, f"the digest is not {expected}, as without a page" if differs else ""
+
+
+def undisturbed(settings: Mapping[str, int]) -> str:
+    """The digest of a run without a page."""
     work = gpusim.load_workload(_PROGRAM, "smoke", overrides=settings)
     with gpusim.simulate(_MODEL, work) as alone:
-        if alone.digest != digest:
-            problems.append(f"the digest is {digest}, and {alone.digest} without a page")
-    return people.seen, problems
+        return alone.digest
 
 
 def main() -> int:
@@ -131,12 +134,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--clients", type=int, default=200, help="default: %(default)s")
     parser.add_argument("--minutes", type=float, default=2.0, help="default: %(default)s")
-    parser.add_argument("--updates", type=int, default=2000, help="default: %(default)s")
+    parser.add_argument("--updates", type=int, default=24, help="of a run (default: %(default)s)")
     options = parser.parse_args()
-    seen, problems = crowd(options.clients, options.minutes * 60, options.updates)
+    settings = {**SETTINGS, "updates": options.updates}
+    expected, end = undisturbed(settings), time.monotonic() + options.minutes * 60
+    seen: Counter[str] = Counter()
+    runs, problems = 0, []
+    while time.monotonic() < end and not problems:
+        ends, problem = crowd(options.clients, expected, settings)
+        seen.update(ends)
+        runs += 1
+        problems += [problem] if problem else []
     for what, count in sorted(seen.items()):
         print(f"{what}: {count:,}")
-    print("\n".join(problems) or f"{options.clients} clients, and the run is whole")
+    print("\n".join(problems) or f"{options.clients} clients at a time, {runs} runs, all whole")
     return 1 if problems else 0
 
 

@@ -8,9 +8,10 @@ from random import Random
 
 import pytest
 
-from experiments.interrupted import KINDS, interrupt, undisturbed
+from experiments.interrupted import KINDS, interrupt
+from experiments.interrupted import undisturbed as left_alone
 from experiments.kill_storm import storm
-from experiments.live_clients import crowd
+from experiments.live_clients import SETTINGS, crowd, undisturbed
 from gpusim.files import whole_files as files
 from gpusim.files.whole_files import whole_file
 from gpusim.studies.sweep.folder import RunFolder
@@ -124,7 +125,7 @@ def test_a_storm_of_kills(tmp_path: Path):
 @pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_what_a_command_leaves_that_is_ended_is_whole_or_not_there(kind, tmp_path: Path):
-    expected, seconds = undisturbed(kind)
+    expected, seconds = left_alone(kind)
     for seed in range(3):
         folder = tmp_path / str(seed)
         folder.mkdir()
@@ -134,6 +135,7 @@ def test_what_a_command_leaves_that_is_ended_is_whole_or_not_there(kind, tmp_pat
 
 @pytest.mark.long
 def test_a_run_is_whole_however_many_look_on():
-    seen, problems = crowd(clients=100, seconds=5, updates=400)
-    assert not problems
+    settings = {**SETTINGS, "updates": 4}
+    seen, problem = crowd(100, undisturbed(settings), settings)
+    assert not problem
     assert any("200" in what for what in seen), "some had an answer"
