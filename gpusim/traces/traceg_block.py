@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import accumulate
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,12 @@ _FIRST_WITHOUT_BLOCK = 3
 
 Known = dict[str, Instruction]
 """Instructions of a kernel that were decoded, by their program counters as the trace has them."""
+
+_MOST_COUNTER: Final = 1 << 57
+"""Program counters are below it, as all addresses are."""
+
+_MOST_LINES: Final = 1 << 31
+"""Numbers of lines of a source are below it."""
 
 _MOST_KNOWN = 1 << 16
 
@@ -97,7 +104,7 @@ class _Parser:
                 raise ValueError("more instructions than 'insts = N' of its warp tells")
             self.missing -= 1
             fields = text.split(None, self._skipped + 2)
-            self._line = int(fields[self._skipped - 1]) if self._has_lines else 0
+            self._line = _line_number(fields[self._skipped - 1]) if self._has_lines else 0
             self._instruction(fields[self._skipped :])
 
     def _begin_warp(self, number: int) -> None:
@@ -123,7 +130,9 @@ class _Parser:
         if instruction is None or not instruction.begins(text):
             if len(self._known) == _MOST_KNOWN:
                 self._known.clear()
-            int(place, 16)  # must be a number
+            counter = int(place, 16)
+            if not 0 <= counter < _MOST_COUNTER:
+                raise ValueError(f"the program counter {place[:20]} has more than 57 bits")
             instruction = self._known[place] = decode(text, self._header.version)
             text = " ".join(text.split())
         if self._follows_code:
@@ -280,3 +289,15 @@ def _addresses(fields: Sequence[str], count: int) -> NDArray[np.int64]:
     if np.minimum.reduce(address) < 0:
         raise ValueError("an address is negative")
     return address
+
+
+def _line_number(text: str) -> int:
+    """The number of a source's line.
+
+    Raises:
+        ValueError: it is none, or of a source that no compiler takes.
+    """
+    number = int(text)
+    if not 0 <= number < _MOST_LINES:
+        raise ValueError(f"line {text[:20]} of a source: must be below 2**31")
+    return number

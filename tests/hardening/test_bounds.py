@@ -71,6 +71,7 @@ def test_bombs_are_refused(tmp_path: Path):
         ("LDG.E.128", "LDG.E.99999999999", "accesses 1.25e\\+10 bytes; at most 4096"),
         ("nregs = 16", "nregs = 99999999999", "nregs = .* registers"),
         ("0x7f8000000000 16", "0xfffffffffffffff 16", "more than 57 bits"),
+        ("0008 ffffffff", f"{'f' * 5000} ffffffff", "counter f{20} has more than 57 bits"),
         ("insts = 4", f"insts = {'9' * 5000}", "4300 digits"),
     ],
 )
