@@ -139,7 +139,7 @@ def main() -> int:
     settings = {**SETTINGS, "updates": options.updates}
     expected, end = undisturbed(settings), time.monotonic() + options.minutes * 60
     seen: Counter[str] = Counter()
-    runs, problems = 0, []
+    runs, problems = 0, list[str]()
     while time.monotonic() < end and not problems:
         ends, problem = crowd(options.clients, expected, settings)
         seen.update(ends)
