@@ -6,7 +6,7 @@ trace of a program with managed memory has no copies to the device that would te
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from attrs import evolve
@@ -31,8 +31,9 @@ def with_arrays(application: TraceApplication) -> TraceApplication:
     """An application of a trace with arrays for all that it touches.
 
     What lies in none of those that the trace names is inferred, which a notice tells.  This reads
-    the whole trace once, unless its format names all arrays.
+    the whole trace once, unless its format names all arrays.  Those that overlap are one.
     """
+    application = evolve(application, buffers=without_overlaps(application.buffers))
     if application.names_all_arrays:
         return application
     pages = touched_pages(application)
@@ -53,6 +54,23 @@ def with_arrays(application: TraceApplication) -> TraceApplication:
         buffers=(*application.buffers, *arrays),
         notices=(*application.notices, notice),
     )
+
+
+def without_overlaps(arrays: Sequence[Buffer]) -> tuple[Buffer, ...]:
+    """Arrays of which those that overlap have become one, under the name of the one before.
+
+    A program that copies a part of an array, then all of it, or that allocates anew what it freed,
+    tells of the same bytes twice.
+    """
+    made: list[Buffer] = []
+    for array in sorted(arrays, key=lambda one: one.base):
+        end = made[-1].base + made[-1].bytes if made else 0
+        if made and array.base < end:
+            size = max(end, array.base + array.bytes) - made[-1].base
+            made[-1] = evolve(made[-1], bytes=size)
+        else:
+            made.append(array)
+    return tuple(arrays) if len(made) == len(arrays) else tuple(made)
 
 
 def touched_pages(application: TraceApplication) -> NDArray[np.int64]:

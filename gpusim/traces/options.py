@@ -54,7 +54,7 @@ class TraceOptions:
         changed = evolve(application, needs=self.needs, streams=self.streams)
         if not self.arrays:
             return changed
-        return evolve(changed, buffers=self.arrays, names_all_arrays=True)
+        return evolve(changed, buffers=self.arrays, names_all_arrays=False)
 
 
 def trace_options(values: Mapping[str, object]) -> TraceOptions:

@@ -5,7 +5,7 @@ import pytest
 
 import gpusim
 from gpusim.core.warp_program import Buffer
-from gpusim.traces.inferred_arrays import arrays_of
+from gpusim.traces.inferred_arrays import arrays_of, without_overlaps
 from tests.traces.writing import EXIT, block, header, write
 
 BASE = 0x7D0000000000
@@ -57,6 +57,34 @@ def test_with_and_without_the_copies_to_the_device(tmp_path, variant):
     assert "the trace names no arrays: inferred 1" in results[2].warnings[0]
     assert f"{SIZE} bytes in all" in results[2].warnings[0]
     assert "the trace does not name all arrays: inferred 1" in results[3].warnings[0]
+
+
+def test_arrays_that_overlap_are_one(tmp_path):
+    copies = [(0, 4096), (0, SIZE // 2), (8192, SIZE // 2), (SIZE // 2, SIZE // 2)]
+    lines = "".join(f"MemcpyHtoD,{BASE + begin:#x},{size}\n" for begin, size in copies)
+    told = gpusim.load_workload(program(tmp_path / "copies", lines))
+    bare = program(tmp_path / "bare", "")
+    over = {"arrays": f"{BASE:#x}:{SIZE},{BASE + 4096:#x}:4096"}
+    given = gpusim.load_workload(bare, overrides=over)
+    whole = gpusim.load_workload(bare, overrides={"arrays": f"{BASE:#x}:{SIZE}"})
+    cycles = [run(one, "demand-paging").summary["cycles"] for one in (whole, told, given)]
+    assert cycles == [cycles[0]] * 3
+
+
+def test_what_lies_outside_of_given_arrays_is_inferred(tmp_path):
+    over = {"arrays": f"{BASE:#x}:{SIZE // 2}"}
+    given = gpusim.load_workload(program(tmp_path / "app", ""), overrides=over)
+    result = run(given, "demand-paging")
+    assert "inferred 1 from what it touches, 524288 bytes in all" in result.warnings[0]
+    assert result.summary["fault_batches"] < 10
+
+
+def test_arrays_apart_stay_as_they_are():
+    arrays = (Buffer("b", 8192, 4096), Buffer("a", 0, 4096), Buffer("c", 4096, 4096))
+    assert without_overlaps(arrays) == arrays
+    assert without_overlaps((Buffer("b", 4096, 8192), Buffer("a", 0, 5000))) == (
+        Buffer("a", 0, 12288),
+    )
 
 
 def test_addresses_in_memory():
