@@ -26,7 +26,7 @@ LEAD = 4096
 RUN_LOADS = 1_000_000
 """Settings of te42kyfo's gpu-latency, whose curves are what models are held against."""
 HELD, HELD_AT_RANDOM = 1.25, 2.0
-"""A chain of more than this times the L2 cache finds nothing of itself there, warm or not; where
+"""A chain of more than this times the last cache finds nothing of itself there, warm or not; where
 a hash fills sets unevenly, some are not full yet."""
 TLB_STEPS = "tlb-steps"
 L1_LAPS = 8
@@ -105,7 +105,9 @@ def latency(model: LoadedModel, point: Point) -> float:
     chain = {"footprint": point.footprint, "stride": point.stride}
     nodes = point.footprint // point.stride
     uneven = model.config.l2.hash == RANDOM
-    held = (HELD_AT_RANDOM if uneven else HELD) * int(model.config.l2.size)
+    dram = model.config.dram
+    side = 0 if dram.memory_side is None else dram.channels * int(dram.memory_side.slice)
+    held = (HELD_AT_RANDOM if uneven else HELD) * (int(model.config.l2.size) + side)
     inside = _chase(model, {**chain, "warm": nodes if point.footprint <= held else 0})
     cut = RUN_LOADS % nodes if nodes < RUN_LOADS else 0
     if nodes <= LEAD or not RUN_LOADS // 100 <= cut <= held // point.stride:

@@ -12,6 +12,7 @@ from gpusim.config.check_paging import check_paging
 from gpusim.config.check_stages import check_name, check_stages
 from gpusim.config.check_unified import check_unified
 from gpusim.config.choices import check_choices
+from gpusim.config.dram import MemorySideConfig
 from gpusim.config.mig import MigConfig
 from gpusim.config.schema import LINES, GpuConfig, L1Config, L2Config
 from gpusim.config.translation import CUT, SCOPES, SLICES, TlbConfig, WalkConfig
@@ -42,6 +43,8 @@ def check_machine(config: GpuConfig) -> Iterator[Problem]:
     yield from _check_memory(config)
     yield from check_paging(config)
     yield from check_node(config)
+    if config.dram.memory_side is not None:
+        yield from _check_memory_side(config.dram.memory_side, config.l2.line)
     if config.l2.line < config.l1.line or config.l2.line % config.l1.line:
         yield Problem(
             ("l2", "line"), f"must be a multiple of l1.line, {format_bytes(config.l1.line)}"
@@ -65,6 +68,15 @@ def check_machine(config: GpuConfig) -> Iterator[Problem]:
             yield Problem(
                 ("speculation",), "of no effect: a virtual L2 cache is asked without a frame"
             )
+
+
+def _check_memory_side(cache: MemorySideConfig, line: int) -> Iterator[Problem]:
+    key = ("dram", "memory_side")
+    yield from _at_least(1, cache, key, ("slice", "ways", "bytes_per_cycle"))
+    one_set = line * cache.ways
+    if one_set >= 1 and (cache.slice < one_set or cache.slice % one_set):
+        parts = f"{cache.ways} ways × {format_bytes(line)} (l2.line)"
+        yield Problem((*key, "slice"), f"must be a multiple of {parts}")
 
 
 def _check_sm(config: GpuConfig) -> Iterator[Problem]:

@@ -44,6 +44,9 @@ def _parts(config: GpuConfig) -> Iterator[tuple[Key, int]]:
         banks = dram.channels * dram.pseudo_channels * dram.bank_groups * dram.banks
         most = max(("pseudo_channels", "bank_groups", "banks"), key=lambda one: getattr(dram, one))
         yield ("dram", most), banks * _DRAM_BANK_BYTES
+    if dram.memory_side is not None:
+        lines = dram.channels * dram.memory_side.slice // max(config.l2.line, 1)
+        yield ("dram", "memory_side", "slice"), lines * _LINE_BYTES
     yield ("dram", "channels"), dram.channels * _CHANNEL_BYTES
 
 

@@ -46,6 +46,25 @@ class DramTiming:
 
 
 @frozen
+class MemorySideConfig:
+    """A memory-side cache: a slice in front of each channel, which keeps what is read of it.
+
+    Attributes:
+        slice: bytes of a channel's slice; its lines are those of the L2 cache.
+        ways: shape.
+        latency: from an L2 bank, or a walker that reads past it, to the end of a lookup.
+        bytes_per_cycle: of a slice, in core cycles.
+        replacement: replacement policy: which line of a set goes.
+    """
+
+    slice: Bytes
+    ways: int
+    latency: Duration = cycles(0)
+    bytes_per_cycle: int = 64
+    replacement: PolicyConfig = policy_of(Slot.REPLACEMENT, "lru")
+
+
+@frozen
 class DramConfig:
     """The DRAM channels, each with its controller.
 
@@ -85,6 +104,7 @@ class DramConfig:
             crossings and its interface to the DRAM; None (``"none"`` in a model): it takes no time.
         refresh: None (``"none"`` in a model): all channels are refreshed in the same clocks;
             ``"staggered"``: one after another, evenly over the time between two refreshes.
+        memory_side: cache in front of the channels; None: there is none.
         ideal: answer every request after `ideal_latency`, with no limit on bandwidth.
         ideal_latency: in DRAM clocks or ns.
     """
@@ -111,6 +131,7 @@ class DramConfig:
     partition: str | None = choice_of("channels", default=None)
     trip: Duration | None = None
     refresh: str | None = choice_of("staggered", default=None)
+    memory_side: MemorySideConfig | None = None
     ideal: bool = False
     ideal_latency: Duration = cycles(100)
 

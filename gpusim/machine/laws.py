@@ -35,8 +35,12 @@ def laws_between(machine: Machine) -> Iterator[Law]:
     far_reads, far_writes = (" + host.reads", " + host.writes") if far else ("", "")
     if machine.node is not None and machine.node.copies:
         far_reads += " + node/reader.fetches"
+    reads = "dram.data_reads + dram.walk_reads"
+    if side := machine.config.dram.memory_side is not None:
+        yield Law(reads, "memory_side.misses", "DRAM reads", "misses of the memory-side cache")
+        yield Law("dram.writes", "memory_side.writes", "DRAM writes", "those that passed by it")
     yield Law(
-        f"dram.data_reads + dram.walk_reads{far_reads}",
+        f"{'memory_side.lookups' if side else reads}{far_reads}",
         f"l2.fills{copied}{past_l2}",
         "DRAM reads",
         "L2 fills from DRAM + page-table reads that went past the L2 cache",
@@ -44,7 +48,8 @@ def laws_between(machine: Machine) -> Iterator[Law]:
     yield Law(f"dram.writes{far_writes}", "l2.writebacks", "DRAM writes", "L2 write-backs")
     if paging is not None:
         yield from _moved(machine.config.memory.page, far=far)
-    if machine.config.l2.sectored and machine.config.dram.burst <= SECTOR_BYTES:
+    sectored = machine.config.l2.sectored and not side
+    if sectored and machine.config.dram.burst <= SECTOR_BYTES:
         fetched = machine.node is not None and bool(machine.node.copies)
         yield from _sectors(past_l2, far=far, fetched=fetched)
 

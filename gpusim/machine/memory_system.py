@@ -21,8 +21,10 @@ from gpusim.hardware.cache import (
     CacheBypass,
     DramMisses,
     L2Bank,
+    MemorySideCache,
     MissPath,
     PartitionHomes,
+    Slice,
     TranslatedMisses,
     join_partitions,
 )
@@ -46,6 +48,7 @@ from gpusim.hardware.crossbar import (
 )
 from gpusim.hardware.dram import ChannelUse, DramChannel, IdealDramChannel, build_dram
 from gpusim.hardware.dram.build import MappedRoute, RoutesByPart
+from gpusim.hardware.dram.mapping import AddressMapping
 from gpusim.hardware.node import BeyondDram, BeyondMemory, ToMemories, with_ports
 from gpusim.hardware.walk import PageTable, Walkers, WalkersSite, WarpWalkers
 from gpusim.machine.domains import Domain
@@ -67,6 +70,8 @@ class MemorySystem:
         requests, replies: the networks; the first entrances and links are those of its own SMs,
             then those of its side caches, of copy engines, and of links to other GPUs.
         fbt: forward–backward table, if the L2 cache is virtual.
+        memory_side: slices of the memory-side cache, if there is one.
+        to_dram: the way to the channels, or to their slices.
         banks, channels, walkers: the rest.
         bypass: what may let page-table reads past the L2 cache, if they go there.
         way: where reads of page tables go, and of what stages keep in memory.
@@ -92,8 +97,9 @@ class MemorySystem:
         self._suffix = f"[{domain.index}]" if several else ""
         self.remote_walks: Sink | None = None
         self.bypass: CacheBypass | None = None
-        self.channels, to_dram = self._build_channels()
-        channel = beyond(to_dram)
+        self.memory_side: list[MemorySideCache] = []
+        self.channels, self.to_dram = self._build_channels()
+        channel = beyond(self.to_dram)
         config = domain.config
         self.far_misses: Port[MemoryRequest] | None = None
         if domain.caches_others:
@@ -119,7 +125,7 @@ class MemorySystem:
             ToSms(first_sm, bool(domain.sides)),
         )
         self.banks = self._build_banks(levels, channel)
-        way = way_to_dram(to_dram)
+        way = way_to_dram(self.to_dram)
         if config.walk.memory == "l2":
             way = self._past_the_cache(levels, self._way_to_banks(), way)
         self.own_walks = way
@@ -316,11 +322,39 @@ class MemorySystem:
             dram = evolve(config.dram, channels=count)
             made, mapping = build_dram(self.env, dram, config.clock, use)
             channels += made
-            routes.append(MappedRoute(mapping, [channel.requests for channel in made]))
+            routes.append(MappedRoute(mapping, self._before(made, mapping, use)))
         if len(routes) == 1:
             return channels, routes[0]
         bases = [part.base for part in self.domain.parts]
         return channels, RoutesByPart(bases, routes)
+
+    def _before(
+        self,
+        channels: Sequence[DramChannel | IdealDramChannel],
+        mapping: AddressMapping,
+        use: ChannelUse,
+    ) -> list[Port[MemoryRequest]]:
+        """What requests to the channels of a part are sent to: slices of a cache, or themselves."""
+        config = self.domain.config
+        cache = config.dram.memory_side
+        if cache is None:
+            return [channel.requests for channel in channels]
+        site = Slice(
+            cache,
+            config.clock,
+            use.request_bytes,
+            mapping.contiguous_bytes,
+            use.sectored,
+            len(channels),
+            use.depth,
+            use.apps,
+        )
+        made = [
+            MemorySideCache(self.env, channel.instance, site, channel.requests)
+            for channel in channels
+        ]
+        self.memory_side += made
+        return [one.requests for one in made]
 
     def _misses(self) -> int:
         """What a bank may ask of DRAM at most: its own misses, and those of its twins."""
@@ -331,7 +365,8 @@ class MemorySystem:
     def components(self) -> Sequence[Component]:
         """All of them, from the walkers to DRAM."""
         fbt = () if self.fbt is None else (self.fbt,)
-        return (*fbt, self.walkers, self.requests, self.replies, *self.banks, *self.channels)
+        networks = (self.requests, self.replies)
+        return (*fbt, self.walkers, *networks, *self.banks, *self.memory_side, *self.channels)
 
 
 def nothing_beyond(to_dram: Route) -> Route:

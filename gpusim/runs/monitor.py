@@ -164,7 +164,11 @@ def sample(machine: Machine, done: bool = False) -> Progress:
                 for network in (system.requests, system.replies)
             ),
             "l2": sum(bank.in_flight() for system in machine.systems for bank in system.banks),
-            "dram": sum(one.in_flight() for system in machine.systems for one in system.channels),
+            "dram": sum(
+                one.in_flight()
+                for system in machine.systems
+                for one in (*system.memory_side, *system.channels)
+            ),
         },
         launches=sum(scheduler.launches_begun for scheduler in machine.schedulers),
         blocks_done=sum(scheduler.blocks_ended for scheduler in machine.schedulers),

@@ -10,6 +10,7 @@ from gpusim.core.interfaces import FirstTlb
 from gpusim.core.mapping import Mapping as PageMapping
 from gpusim.core.request import Requester
 from gpusim.core.stage import Stage
+from gpusim.hardware.cache.memory_side import MemorySide
 from gpusim.hardware.cache.untimed_l2 import BehindCopies, BehindL1
 from gpusim.hardware.sm.untimed.scheduler import SkippingScheduler
 from gpusim.hardware.sm.untimed.warm_up import Passage, PassageSite
@@ -66,11 +67,13 @@ def prepare_warming(machine: Machine) -> None:
 
 
 def _behind(system: MemorySystem) -> BehindL1:
-    """The L2 cache of a domain, as accesses without a clock find it."""
+    """The L2 cache of a domain, and what is behind it, as accesses without a clock find them."""
     l2 = system.domain.config.l2
+    slices = system.memory_side
+    beyond = MemorySide(slices, system.to_dram) if slices else None
     if l2.copies is None:
-        return BehindL1(system.banks, system.hashing)
-    return BehindCopies(system.banks, system.hashing, l2.partitions)
+        return BehindL1(system.banks, system.hashing, beyond)
+    return BehindCopies(system.banks, system.hashing, l2.partitions, beyond)
 
 
 def _next_tlb(first: FirstTlb) -> int:

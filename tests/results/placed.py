@@ -9,6 +9,7 @@ from gpusim.core.metrics import Metric, place_metrics
 from gpusim.hardware.cache.first_cache_counters import L1Counters, SideCounters
 from gpusim.hardware.cache.l2_counters import L2Counters
 from gpusim.hardware.cache.leading_names import InvalidationCounters
+from gpusim.hardware.cache.memory_side import MemorySideCounters
 from gpusim.hardware.cache.page_table_reads import LevelCounters, StageReadCounters
 from gpusim.hardware.dram.counters import DramCounters
 from gpusim.hardware.fbt.inputs import FbtCounters
@@ -58,6 +59,7 @@ CLASSES: dict[str, tuple[type, ...]] = {
     "l2": (L2Counters,),
     "fbt": (FbtCounters, PurgeCounters),
     "page_table": (LevelCounters, StageReadCounters),
+    "memory_side": (MemorySideCounters,),
     "dram": (DramCounters,),
     "faults": (FaultCounters,),
     "paging": (PagingCounters, DriverCounters),

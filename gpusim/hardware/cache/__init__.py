@@ -12,6 +12,12 @@ from gpusim.hardware.cache.l1 import L1_PATH, CacheSite, L1Cache
 from gpusim.hardware.cache.l2 import L2Bank
 from gpusim.hardware.cache.l2_counters import L2Counters, SectorCounters
 from gpusim.hardware.cache.leading_names import LeadingNames
+from gpusim.hardware.cache.memory_side import (
+    MemorySide,
+    MemorySideCache,
+    MemorySideCounters,
+    Slice,
+)
 from gpusim.hardware.cache.miss_path import MissPath
 from gpusim.hardware.cache.synonym_table import SynonymTable
 from gpusim.hardware.cache.translated_misses import TranslatedMisses
@@ -34,11 +40,15 @@ __all__ = [
     "L2Bank",
     "L2Counters",
     "LeadingNames",
+    "MemorySide",
+    "MemorySideCache",
+    "MemorySideCounters",
     "MissPath",
     "NeverBypass",
     "PartitionHomes",
     "SectorCounters",
     "SideCounters",
+    "Slice",
     "SynonymTable",
     "TranslatedMisses",
     "TranslationAwareBypass",

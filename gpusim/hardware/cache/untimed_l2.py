@@ -9,6 +9,7 @@ from gpusim.core.interfaces import Behind
 from gpusim.core.interleaving import Interleaving
 from gpusim.core.request import Kind
 from gpusim.hardware.cache.l2 import L2Bank
+from gpusim.hardware.cache.memory_side import MemorySide
 
 _LOAD: Final = int(Kind.LOAD)
 
@@ -19,10 +20,17 @@ class BehindL1(Behind):
     Args:
         banks: in their order.
         hashing: how lines are dealt out to them; None: in turn.
+        beyond: the memory-side cache, if there is one.
     """
 
-    def __init__(self, banks: Sequence[L2Bank], hashing: Interleaving | None) -> None:
+    def __init__(
+        self,
+        banks: Sequence[L2Bank],
+        hashing: Interleaving | None,
+        beyond: MemorySide | None = None,
+    ) -> None:
         self.by_part = False
+        self._beyond = beyond
         self._banks = list(banks)
         self._shift = banks[0].lines.shift
         self._hash = hashing
@@ -30,7 +38,9 @@ class BehindL1(Behind):
     def warm(self, address: int, sectors: int, kind: int, app: int) -> None:
         line, hashing = address >> self._shift, self._hash
         bank = line % len(self._banks) if hashing is None else hashing.part(line)
-        self._banks[bank].warm(address, sectors, kind, app)
+        missing = self._banks[bank].warm(address, sectors, kind, app)
+        if missing and self._beyond is not None:
+            self._beyond.warm(address, missing)
 
     def warm_lines(
         self,
@@ -41,15 +51,19 @@ class BehindL1(Behind):
         shift: int,
         app: int,
     ) -> None:
-        banks, hashing, ours = self._banks, self._hash, self._shift
+        banks, hashing, ours, beyond = self._banks, self._hash, self._shift, self._beyond
         for number, line in enumerate(lines):
             address = line << shift
             name = address >> ours
             bank = name % len(banks) if hashing is None else hashing.part(name)
-            banks[bank].warm(address, sectors[number], kinds[number], app)
+            missing = banks[bank].warm(address, sectors[number], kinds[number], app)
+            if missing and beyond is not None:
+                beyond.warm(address, missing)
 
     def lines(self, shift: int, app: int) -> int:
         capacity = sum(bank.arrays[app].capacity for bank in self._banks)
+        if self._beyond is not None:
+            capacity += self._beyond.capacity
         return capacity << self._shift >> shift
 
 
@@ -63,10 +77,17 @@ class BehindCopies(BehindL1):
         banks: in their order; as many in each partition.
         hashing: how lines are dealt out to them; None: in turn.
         parts: partitions.
+        beyond: the memory-side cache, if there is one.
     """
 
-    def __init__(self, banks: Sequence[L2Bank], hashing: Interleaving | None, parts: int) -> None:
-        super().__init__(banks, hashing)
+    def __init__(
+        self,
+        banks: Sequence[L2Bank],
+        hashing: Interleaving | None,
+        parts: int,
+        beyond: MemorySide | None = None,
+    ) -> None:
+        super().__init__(banks, hashing, beyond)
         self.by_part = True
         self._each = len(banks) // parts
 
@@ -80,6 +101,7 @@ class BehindCopies(BehindL1):
         app: int,
     ) -> None:
         banks, hashing, ours, each = self._banks, self._hash, self._shift, self._each
+        beyond = self._beyond
         for number, line in enumerate(lines):
             address, kind = line << shift, kinds[number]
             name = address >> ours
@@ -88,9 +110,11 @@ class BehindCopies(BehindL1):
                 near = parts[number] * each + home % each
                 missing = banks[near].warm(address, sectors[number], kind, app)
                 if missing and near != home:
-                    banks[home].warm(name << ours, missing, kind, app)
+                    missing = banks[home].warm(name << ours, missing, kind, app)
             else:
-                banks[home].warm(address, sectors[number], kind, app)
+                missing = banks[home].warm(address, sectors[number], kind, app)
                 for twin in range(home % each, len(banks), each):
                     if twin != home:
                         banks[twin].lines.remove(name, app)
+            if missing and beyond is not None:
+                beyond.warm(address, missing)
