@@ -39,7 +39,7 @@ MACHINES = {
         "tlb-mshr-shares",
     ),
     "maxwell-mask": ("speculative-fetch",),
-    "mcm-gpu": (),
+    "mcm-gpu": ("trans-fw", "idyll"),
     "r9-nano": ("second-memory",),
 }
 """Models, with recipes, that together have every slot."""

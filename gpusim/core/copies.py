@@ -7,8 +7,6 @@ from typing import Any
 
 from attrs import frozen
 
-from gpusim.core.engine import Port
-
 
 @frozen(eq=False)
 class Copy:
@@ -33,19 +31,3 @@ def copy_of(launch: object) -> Copy | None:
     known: Any = launch
     copy: Copy | None = getattr(known, "copy", None)
     return copy
-
-
-@frozen(eq=False)
-class CopyOrder:
-    """A copy that an engine is to execute.
-
-    Attributes:
-        copy: it.
-        app, asid: its application, and the address space of that.
-        done: gets the order back when its last byte is written.
-    """
-
-    copy: Copy
-    app: int
-    asid: int
-    done: Port[CopyOrder]

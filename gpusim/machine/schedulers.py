@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from attrs import frozen
 
 from gpusim.config.schema import GpuConfig
-from gpusim.core.copies import CopyOrder
+from gpusim.core.copy_order import CopyOrder
 from gpusim.core.engine import Environment, Port
 from gpusim.core.errors import UserError
 from gpusim.core.registry import Slot, make_policy

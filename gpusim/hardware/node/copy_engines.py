@@ -12,7 +12,7 @@ from mypy_extensions import mypyc_attr
 
 from gpusim.config.node import CopyEngineConfig
 from gpusim.core.component import Component
-from gpusim.core.copies import CopyOrder
+from gpusim.core.copy_order import CopyOrder
 from gpusim.core.counters import count
 from gpusim.core.engine import NEVER, EventLoop, Port, Sink
 from gpusim.core.interfaces import Inbound

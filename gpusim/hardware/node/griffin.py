@@ -86,7 +86,7 @@ class ClassifiedPages(RemotePages):
 
     Args:
         gpus, page_bytes: see `RemotePages`.
-        epoch: cycles.
+        epoch: cycles after which counts are filtered.
         weight: of the latest epoch, above 0 and up to 1.
         busy: filtered accesses, of all GPUs, from which on a page may be worth a move.
         dedicated: share of one GPU, above one half and up to 1.

@@ -118,7 +118,7 @@ class LazyInvalidation(Invalidation):
 
     Args:
         gpus, table_entries: see `Invalidation`.
-        directory_bits: see `WalkedInvalidation`.
+        directory_bits: unused bits of an entry; see `WalkedInvalidation`.
         bases: tables of entries that the buffer of a GPU knows at a time.
         offsets: void entries of one of them.
     """

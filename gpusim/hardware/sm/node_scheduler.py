@@ -8,7 +8,8 @@ from attrs import frozen
 from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import GpuConfig
-from gpusim.core.copies import Copy, CopyOrder, copy_of
+from gpusim.core.copies import Copy, copy_of
+from gpusim.core.copy_order import CopyOrder
 from gpusim.core.engine import NEVER, EventLoop, Port
 from gpusim.core.streams import StreamUse, stream_use
 from gpusim.core.warp_program import LaneChunk, Launch
