@@ -2,8 +2,8 @@
 
 Each channel has a slice, which keeps lines of that channel alone, so nothing has to be kept
 coherent.  It keeps what it reads of DRAM; what is written goes to DRAM at once ("cannot hold dirty
-data evicted from a lower level cache", AMD CDNA3 white paper), and what the slice has of the line
-is changed with it.
+data evicted from a lower level cache", AMD CDNA3 white paper, from memory), and what the slice has
+of the line is changed with it.
 """
 
 from __future__ import annotations
