@@ -46,7 +46,7 @@ def _bank(config: GpuConfig) -> int:
 
 
 def _dram(config: GpuConfig) -> int:
-    """The way to a channel, and a row that has to be opened."""
+    """The way to a channel, through a cache in front of it, and a row that has to be opened."""
     dram, timing = config.dram, config.dram.timing
     trip = 0 if dram.trip is None else dram.trip.cycles(dram.clock)
     if dram.ideal:
@@ -54,4 +54,5 @@ def _dram(config: GpuConfig) -> int:
     else:
         parts = (timing.RCDRD, timing.CL, timing.BL)
         access = sum(part.cycles(dram.clock) for part in parts)
-    return -(-(trip + access) * int(config.clock) // int(dram.clock))
+    side = 0 if dram.memory_side is None else dram.memory_side.latency.cycles(config.clock)
+    return side - (-(trip + access) * int(config.clock) // int(dram.clock))
