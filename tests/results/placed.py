@@ -21,7 +21,7 @@ from gpusim.hardware.node.host_mmu import HostMmuCounters
 from gpusim.hardware.node.least_tlb import SharedTlbCounters
 from gpusim.hardware.node.link import NodeLinkCounters
 from gpusim.hardware.node.page_moves import MoveCounters
-from gpusim.hardware.node.reader_copies import CopiesCounters, InvalidatedCounters
+from gpusim.hardware.node.reader_copies import CopiesCounters
 from gpusim.hardware.node.traffic import PairCounters
 from gpusim.hardware.paging.driver import DriverCounters, PagingCounters
 from gpusim.hardware.paging.host import HostCounters
@@ -69,7 +69,6 @@ CLASSES: dict[str, tuple[type, ...]] = {
         NodeLinkCounters,
         PairCounters,
         CopiesCounters,
-        InvalidatedCounters,
         CopyEngineCounters,
         FarFaultCounters,
         HostMmuCounters,

@@ -31,7 +31,7 @@ SMALL: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
     "gups": {"log2_words": (12, 16), "threads": (128,), "updates": (1, 2)},
     "hash_join": {"build_rows": (40,), "probe_rows": (80,), "log2_slots": (7,)},
     "launches": {"count": (1, 3), "blocks": (1, 4), "threads": (32, 64)},
-    "matrix_transpose": {"n": (32, 64)},
+    "matrix_transpose": {"n": (64, 128)},
     "mvt": {"n": (16, 32), "iterations": (1,)},
     "nn": {"records": (300, 1000)},
     "rmsnorm": {"tokens": (3, 8), "hidden": (128,)},
