@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from gpusim.config.dram_standards.gddr5 import GDDR5
 from gpusim.config.schema import GpuConfig
 from gpusim.config.translation import WalkConfig
+from gpusim.core.policy import PolicyConfig
 from gpusim.core.request import Kind
 from gpusim.files.units import cycles
 from gpusim.hardware.dram import Completion
@@ -158,6 +159,9 @@ def test_instances_without_a_shared_tlb_do_not_know_of_each_other(
     config = private(multi_instance(config))
     # In a chip of several partitions it matters where an instance lies: banks may be far from it.
     config = change(config, l2={"partitions": 1, "far": None, "copies": None})
+    if config.dram.scheduler.policy == "golden-silver-normal":
+        # Turns at the silver queue go round all applications, those of other instances, too.
+        config = change(config, dram={"scheduler": PolicyConfig("fr-fcfs")})
     scripted = applications(config, apps)[: len(sizes)]
     together = Machine(config, on_instances(config, *sizes, applications=scripted), seed=1)
     run_machine(together)
