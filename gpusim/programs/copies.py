@@ -151,6 +151,11 @@ class _Ring:
         self.launches.extend(sent)
         self.last[:] = [(sent[gpu - 1],) for gpu in range(count)]
 
+    def lap(self, first_part: int, adds: bool) -> None:
+        """Each part goes round to all other GPUs; GPU *g* begins with part ``g + first_part``."""
+        for step in range(len(self.arrays) - 1):
+            self.step(first_part - step, adds)
+
 
 def _ring(arrays: Sequence[DeviceArray[Any]], stream: int, after: Sequence[object]) -> _Ring:
     if len({(array.length, array.element_bytes) for array in arrays}) != 1:
@@ -185,11 +190,9 @@ def ring_all_reduce(
     Raises:
         UserError: they are not of one size.
     """
-    ring, count = _ring(arrays, stream, after), len(arrays)
-    for step in range(count - 1):
-        ring.step(-step, adds=True)
-    for step in range(count - 1):
-        ring.step(1 - step, adds=False)
+    ring = _ring(arrays, stream, after)
+    ring.lap(0, adds=True)
+    ring.lap(1, adds=False)
     return _made(ring)
 
 
@@ -204,8 +207,7 @@ def ring_reduce_scatter(
         after: see `ring_all_reduce`.
     """
     ring = _ring(arrays, stream, after)
-    for step in range(len(arrays) - 1):
-        ring.step(-step, adds=True)
+    ring.lap(0, adds=True)
     return _made(ring)
 
 
@@ -220,6 +222,5 @@ def ring_all_gather(
         after: see `ring_all_reduce`.
     """
     ring = _ring(arrays, stream, after)
-    for step in range(len(arrays) - 1):
-        ring.step(-step, adds=False)
+    ring.lap(0, adds=False)
     return _made(ring)

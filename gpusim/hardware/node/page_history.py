@@ -7,13 +7,10 @@ migration and access counters; its third one, copies of pages that are only read
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from mypy_extensions import mypyc_attr
 
 from gpusim.core.errors import OptionError, at_least
 from gpusim.core.registry import Slot, register_policy
-from gpusim.core.structures import Dimensions, Storage
 from gpusim.hardware.node.remote_pages import CountedAccesses
 
 
@@ -26,7 +23,8 @@ class PageHistory(CountedAccesses):
     aligned group of `group` pages is counted all of it is, pages that no GPU has asked for as well;
     so are groups of as many groups, up to `levels` of them.
 
-    The host keeps the history in memory, in no time [our choice: GRIT has a cache for it].
+    The host keeps the history in memory, in no time [our choice: GRIT has a cache for it].  Beside
+    access counters no bits are added: the scheme of a page takes two unused bits of its entry.
 
     Args:
         gpus, page_bytes, threshold: see `CountedAccesses`.
@@ -91,10 +89,6 @@ class PageHistory(CountedAccesses):
 
     def accessed(self, tag: int, gpu: int, owner: int) -> bool:
         return self.counted(tag) and super().accessed(tag, gpu, owner)
-
-    def storage(self, dimensions: Dimensions, pages: int) -> Sequence[Storage]:
-        """Access counters alone: the scheme of a page takes two unused bits of its entry."""
-        return super().storage(dimensions, pages)
 
 
 register_policy(Slot.REMOTE_PAGES, "page-history", PageHistory)
