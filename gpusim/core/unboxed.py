@@ -17,7 +17,7 @@ from gpusim.core.version import form
 MYPYC = form() == "compiled"  # mypy takes it for true
 
 if MYPYC:
-    from gpusim.core.unboxed_compiled import (
+    from gpusim.core.compiled_only.unboxed import (
         IntDict,
         IntHeap,
         IntList,

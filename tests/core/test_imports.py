@@ -1,6 +1,8 @@
 """Imports are statements: contracts on who imports whom would not see others."""
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -59,3 +61,23 @@ def test_only_loaders_import_by_names_made_at_run_time():
         and (found := list(imports_at_run_time(path.read_text(encoding="utf-8"))))
     }
     assert set(told) == LOADERS, told
+
+
+def test_pure_python_needs_no_runtime_library_of_compiled_code():
+    """`librt` is installed beside the type checker, too, which would hide that it is imported."""
+    code = (
+        "import sys\n"
+        "sys.modules['librt'] = None\n"
+        "import gpusim\n"
+        "from gpusim.core.module_folders import import_all\n"
+        "from pathlib import Path\n"
+        "root = Path(gpusim.__file__).parent\n"
+        "for folder in sorted({path.parent for path in root.rglob('*.py')}):\n"
+        "    name = '.'.join(('gpusim', *folder.relative_to(root).parts))\n"
+        "    if 'data' not in name and name not in {'gpusim', 'gpusim.core.compiled_only'}:\n"
+        "        import_all(name)\n"
+        "        print(name)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "gpusim.hardware.sm" in done.stdout.split()

@@ -14,7 +14,7 @@ from gpusim.core.unboxed import MYPYC, IntDict
 from gpusim.core.warp_program import COVERED_SHIFT, SECTORS
 
 if MYPYC:
-    from gpusim.core.lru_sets import FEW_WAYS, LruSets
+    from gpusim.core.compiled_only.lru_sets import FEW_WAYS, LruSets
 
 DIRTY_SHIFT: Final = COVERED_SHIFT
 """Dirty sectors of a line stand this far above its readable ones; one may be either, or both."""

@@ -27,7 +27,7 @@ from gpusim.hardware.sm.byte_masks import add_byte_masks
 from gpusim.hardware.sm.l1_passes import L1Passes
 
 if MYPYC:
-    from gpusim.hardware.sm.lane_loop import transactions_by_lane
+    from gpusim.core.compiled_only.lane_loop import transactions_by_lane
 
 IS_MEMORY = np.zeros(256, dtype=bool)
 IS_MEMORY[[*MEMORY_OPS, *SIDE_OPS.values()]] = True

@@ -19,8 +19,8 @@ from gpusim.hardware.tlb.array import ArrayTraits, TlbArray, state_cycles
 from gpusim.hardware.tlb.sets import Entry, PlainSet, PlainSets, SetKind, stages_of
 
 if MYPYC:
-    from gpusim.core.lru_sets import FEW_WAYS
-    from gpusim.hardware.tlb.mapping_sets import MappingSets
+    from gpusim.core.compiled_only.lru_sets import FEW_WAYS
+    from gpusim.core.compiled_only.mapping_sets import MappingSets
 
 _METHODS = ("find", "ways_for", "insert", "remove", "clear")
 """Methods of a set."""

@@ -12,7 +12,7 @@ from librt.strings import BytesWriter, read_i64_le, write_i64_le
 from librt.vecs import append, vec
 from mypy_extensions import i64
 
-from gpusim.core.unboxed_compiled import IntList, list_of
+from gpusim.core.compiled_only.unboxed import IntList, list_of
 from gpusim.core.warp_program import COVERED_SHIFT, INACTIVE, SECTOR_BYTES
 
 _BYTES: Final[i64] = 8

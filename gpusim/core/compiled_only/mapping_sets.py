@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpusim.core.lru_sets import LruSets
+from gpusim.core.compiled_only.lru_sets import LruSets
 from gpusim.core.mapping import Mapping
 
 
