@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import gpusim
+from experiments.untimed_agreement import PROGRAMS, agreements, in_simulator
 from gpusim.studies.characterize import (
     Design,
     access_stream,
@@ -20,38 +21,8 @@ from gpusim.studies.characterize import (
 from gpusim.studies.characterize.access_stream import EVENTS, StreamSite, stream
 from gpusim.studies.characterize.lru_stacks import LruStacks
 from gpusim.studies.characterize.tlb_levels import PolicyLevel, is_plain, untimed
+from tests.quick import quick
 from tests.studies.characterize.listed import ListedLaunch, pages, workload_of
-
-ORDERLY = {
-    "sm.count": "1",
-    "sm.max_blocks": "1",
-    "sm.schedulers": "1",
-    "sm.lsu_interval": "30",
-    "sm.lsu_queue": "512",
-    "sm.max_loads": "4096",
-    "sm.store_credits": "65536",
-    "sm.shared_latency": "1 cycles",
-    "l1.latency": "1000000 cycles",
-    "l1.mshrs": "4096",
-    "l1.mshr_merge": "4096",
-    "tlb.L1.merging": "true",
-    "tlb.L1.mshrs": "1024",
-    "tlb.L2.latency": "1 cycles",
-    "tlb.L2.trip": "0 cycles",
-    "tlb.L2.ports": "64",
-    "walk.latency": "1 cycles",
-    "walk.walkers": "512",
-    "l2.latency": "1 cycles",
-    "l2.ports": "64",
-    "l2.mshrs": "4096",
-    "crossbar.ideal": "true",
-    "dram.ideal": "true",
-    "dram.ideal_latency": "1 cycles",
-    "dram.trip": "0 cycles",
-    "watchdog": "4000000000 cycles",
-}
-"""A `kepler-uvm` of one SM in which every access takes the same time, so that the order of warps is
-that of the untimed model: a fill comes before the next lookup."""
 
 
 def one_by_one(number, page, ways):
@@ -121,57 +92,16 @@ def test_windows_make_no_difference(monkeypatch):
     assert characterize_tlbs(workload, designs) == whole
 
 
-def in_simulator(model, workload):
-    """Lookups and misses that were not merged, by level."""
-    counters = gpusim.simulate(model, workload).counters
-    found = []
-    for level in model.config.tlb:
-        mine = counters[counters["component"].astype(str) == f"tlb/{level}"]
-        totals = mine.groupby("counter")["value"].sum()
-        found.append((int(totals["lookups"]), int(totals["misses"] - totals["merged"])))
-    return found
-
-
-FOUR = {
-    "base": ((), {}),
-    "small": ((), {"tlb.L2.entries": "64", "tlb.L2.ways": "8"}),
-    "star": (("star",), {"tlb.L2.entries": "8", "tlb.L2.ways": "4"}),
-    "compression": (("compression",), {"tlb.L2.entries": "64", "tlb.L2.ways": "8"}),
-}
-"""Designs of the L2 TLB behind an L1 TLB of 16 entries."""
-
-
-def four():
-    made = []
-    for name, (variants, own) in FOUR.items():
-        settings = ORDERLY | {"tlb.L1.entries": "16"} | own
-        made.append(Design(name, gpusim.load_model("kepler-uvm", variants, settings)))
-    return made
-
-
-QUICK = ("atax", "bfs", "gemm", "nw", "hotspot", "fft", "mvt", "pagerank", "kmeans", "2dconv")
-
-
-def test_agrees_with_the_simulator():
-    agrees(gpusim.load_workload("srad", "smoke"))
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", QUICK)
-def test_agrees_with_the_simulator_at_length(name):
-    agrees(gpusim.load_workload(name, "quick"))
-
-
-def agrees(workload):
+@pytest.mark.parametrize("name", quick(PROGRAMS, "srad", "bfs"))
+def test_agrees_with_the_simulator(name: str) -> None:
     """All lookups are the same, misses of either level nearly as many, in four designs."""
-    designs = four()
-    found = characterize_tlbs(workload, designs)
-    for design in designs:
-        timed = in_simulator(design.model, workload)
-        (lookups, misses), (asked, walks) = counts(found)[design.name]
-        assert lookups == timed[0][0]
-        assert asked == misses == pytest.approx(timed[0][1], rel=0.02)
-        assert walks == pytest.approx(timed[1][1], rel=0.02)
+    _, found = agreements(gpusim.load_workload(name, "smoke"))
+    assert [one.design for one in found] == ["base", "small", "star", "compression"]
+    for one in found:
+        (lookups, misses), (asked, walks) = one.untimed
+        assert lookups == one.timed[0][0]
+        assert asked == misses == pytest.approx(one.timed[0][1], rel=0.02)
+        assert walks == pytest.approx(one.timed[1][1], rel=0.02)
 
 
 def test_lookups_behind_an_l1_cache_agree():
