@@ -20,7 +20,7 @@ from rich.progress import track
 from rich.table import Table
 
 import gpusim
-from gpusim.machine.load import LoadedModel
+from gpusim.config.load import LoadedModel
 from gpusim.studies.characterize import Design, characterize_tlbs
 from gpusim.workloads.workload import Workload
 

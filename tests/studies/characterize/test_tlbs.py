@@ -92,6 +92,11 @@ def test_windows_make_no_difference(monkeypatch):
     assert characterize_tlbs(workload, designs) == whole
 
 
+def near(count: int):
+    """Within 2 %, or 5 of a program that misses seldom."""
+    return pytest.approx(count, rel=0.02, abs=5)
+
+
 @pytest.mark.parametrize("name", quick(PROGRAMS, "srad", "bfs"))
 def test_agrees_with_the_simulator(name: str) -> None:
     """All lookups are the same, misses of either level nearly as many, in four designs."""
@@ -100,8 +105,8 @@ def test_agrees_with_the_simulator(name: str) -> None:
     for one in found:
         (lookups, misses), (asked, walks) = one.untimed
         assert lookups == one.timed[0][0]
-        assert asked == misses == pytest.approx(one.timed[0][1], rel=0.02)
-        assert walks == pytest.approx(one.timed[1][1], rel=0.02)
+        assert asked == misses == near(one.timed[0][1])
+        assert walks == near(one.timed[1][1])
 
 
 def test_lookups_behind_an_l1_cache_agree():
@@ -109,7 +114,7 @@ def test_lookups_behind_an_l1_cache_agree():
     workload = gpusim.load_workload("srad", "smoke")
     found = counts(characterize_tlbs(workload, [Design("v100", model)]))
     transactions = counts(characterize_tlbs(workload, designs_of("kepler-uvm", "base")))
-    assert found["v100"][0][0] == pytest.approx(in_simulator(model, workload)[0][0], rel=0.02)
+    assert found["v100"][0][0] == near(in_simulator(model, workload)[0][0])
     assert found["v100"][0][0] < transactions["base"][0][0]
 
 
