@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpusim.config.node import NodeConfig
+from gpusim.config.node import MOST_GPUS, NodeConfig
 from gpusim.config.schema import GpuConfig
 from gpusim.files.structure import Problem
-
-MOST_GPUS = 64
 
 
 def check_node(config: GpuConfig) -> Iterator[Problem]:

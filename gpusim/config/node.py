@@ -10,6 +10,9 @@ from gpusim.core.policy import PolicyConfig
 from gpusim.core.registry import Slot, maybe_policy_of, policy_of
 from gpusim.files.units import Bandwidth, Bytes, Duration, cycles
 
+MOST_GPUS = 64
+"""GPUs of a node."""
+
 TOPOLOGIES = ("all-to-all", "ring", "mesh", "switch")
 
 

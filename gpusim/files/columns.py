@@ -18,8 +18,7 @@ class Column:
         unit: ``"1"`` for plain numbers, empty for names and texts.
         description: what it means, for readers of the file.
         many: in a table that is one record: whether it is a list.
-        older: in a table that is one record: what it is in older files, which lack it; None: none
-            lacks it.
+        older: what it is in older files, which lack it; None: none lacks it.
         flags: what its numbers mean, by number; empty: they are what they say.
     """
 
@@ -28,7 +27,7 @@ class Column:
     unit: str
     description: str
     many: bool = False
-    older: str | None = None
+    older: str | int | None = None
     flags: tuple[str, ...] = ()
 
 

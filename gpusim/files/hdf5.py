@@ -143,11 +143,19 @@ def read_table(group: h5py.Group, table: Table) -> dict[str, NDArray[Any]]:
         ValueError: they are not of one length, or hold something else.
         UserError: as for `read_column`.
     """
-    found = {column.name: read_column(group, column.name) for column in table.columns}
+    found = {
+        column.name: read_column(group, column.name)
+        for column in table.columns
+        if column.older is None or column.name in group
+    }
     shapes = {values.shape for values in found.values()}
     if len(shapes) != 1 or any(len(shape) != 1 for shape in shapes):
         raise ValueError(f"the columns of {group.name!r} are not of one length")
+    (rows,) = shapes.pop()
     for column in table.columns:
+        if column.name not in found:
+            found[column.name] = np.full(rows, column.older)
+            continue
         wanted = "O" if column.type == TEXT else np.dtype(column.type).kind
         if found[column.name].dtype.kind not in (_WHOLE if wanted in _WHOLE else wanted):
             raise ValueError(f"the column {column.name!r} of {group.name!r} has other values")

@@ -15,6 +15,7 @@ from typing import Self
 from attrs import define, evolve, field, frozen
 
 from gpusim.core.code_places import CodePlaces
+from gpusim.core.copies import Copy
 from gpusim.core.streams import DEFAULT_STREAM, IN_TURN, StreamUse
 from gpusim.core.untrusted import brief, untrusted
 from gpusim.core.warp_program import NOTHING_ASKED, Asked, Buffer, LaneChunk, Launch
@@ -56,7 +57,7 @@ _PER_THREAD_STREAM = -1
 def _streams_as(streams: str, use: StreamUse) -> StreamUse:
     """How a launch uses streams if a user says what they mean."""
     if streams == ONE:
-        return IN_TURN
+        return IN_TURN if use.gpu is None else StreamUse(host_waits=True, gpu=use.gpu)
     if streams == PER_THREAD and use.stream == DEFAULT_STREAM:
         return evolve(use, stream=_PER_THREAD_STREAM)
     return use
@@ -78,7 +79,7 @@ def check_launch(blocks: int, threads: int, registers: int = 0, shared_bytes: in
             raise ValueError(f"{brief(number)} {what}; at most {most} are allowed")
 
 
-def made_buffer(name: str, base: int, size: int) -> Buffer:
+def made_buffer(name: str, base: int, size: int, gpu: int | None = None) -> Buffer:
     """An array of a traced program.
 
     Raises:
@@ -86,7 +87,7 @@ def made_buffer(name: str, base: int, size: int) -> Buffer:
     """
     if base < 0 or size < 0 or (base + size) >> ADDRESS_BITS:
         raise ValueError(f"an array outside the {ADDRESS_BITS} bits of an address")
-    return Buffer(name, base, size)
+    return Buffer(name, base, size, gpu)
 
 
 @define(kw_only=True, eq=False)
@@ -103,6 +104,7 @@ class TraceLaunch(ABC):
         by_thread: whether a lane of a chunk is a thread of its warp, as long as there are as many;
             otherwise lanes are what a warp accessed, in order.
         stream_use: its stream, and what it waits for.
+        copy: what it moves, where it does nothing else.
         idle_accesses: memory instructions without an active lane in the blocks read so far, by
             memory space; they count as arithmetic.
         unread: counts what is not honoured; that of its application, if it has one.
@@ -117,6 +119,7 @@ class TraceLaunch(ABC):
     shared_bytes: int = 0
     by_thread: bool = True
     stream_use: StreamUse = IN_TURN
+    copy: Copy | None = None
     idle_accesses: Counter[str] = field(factory=Counter, init=False)
     unread: Unread = field(factory=Unread, init=False)
     places: CodePlaces = field(factory=CodePlaces, init=False)
@@ -175,7 +178,7 @@ class TraceApplication(ABC):
         buffers: its arrays; empty where the format has none, and then a page is mapped
             when it is first touched.
         names_all_arrays: whether nothing lies outside of `buffers`.
-        share, instance: what it asks for in its workload, as in `ApplicationSpec`.
+        share, instance, gpu: what it asks for in its workload, as in `ApplicationSpec`.
         needs: what its launches need of an SM, if the user says other numbers than the trace.
         streams: what becomes of the streams that the trace tells, one of `STREAMS`.
         unread: counts what is not honoured: of its list and headers, then of what is read.
@@ -187,6 +190,7 @@ class TraceApplication(ABC):
     buffers: tuple[Buffer, ...] = ()
     share: float | None = None
     instance: int | None = None
+    gpu: int | None = None
     names_all_arrays: bool = False
     needs: LaunchNeeds = field(factory=LaunchNeeds)
     streams: str = LEGACY

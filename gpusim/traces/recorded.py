@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +15,7 @@ from attrs import define
 from numpy.typing import NDArray
 
 from gpusim.core.code_places import NO_PLACE, CodePlace
+from gpusim.core.copies import Copy
 from gpusim.core.errors import UserError
 from gpusim.core.streams import IN_TURN, StreamUse
 from gpusim.core.untrusted import untrusted
@@ -35,13 +36,18 @@ from gpusim.traces.recorded_layout import (
     BUFFERS,
     CHUNKS,
     CODE,
+    COPIES,
     FORMAT,
     LAUNCHES,
+    NO_GPU,
     SCHEMA_VERSION,
     STREAMS,
 )
 from gpusim.traces.recorded_tables import (
+    Row,
     check_applications,
+    check_copy,
+    check_gpus,
     check_owners,
     check_recorded_launch,
     check_warp_size,
@@ -66,15 +72,18 @@ def open_recorded(path: Path) -> TraceFile:
         attributes = source.file.attrs
         applications = source.rows("applications", APPLICATIONS)
         buffers = source.rows("buffers", BUFFERS)
-        launches = list(enumerate(source.rows("launches", LAUNCHES)))
+        made = source.rows("launches", LAUNCHES)
+        launches = list(enumerate(made))
         check_applications(applications)
+        check_gpus({"applications": applications, "buffers": buffers, "launches": made})
         check_owners("buffers", buffers, len(applications))
-        check_owners("launches", [row for _, row in launches], len(applications))
+        check_owners("launches", made, len(applications))
         for number, row in launches:
             check_recorded_launch(number, row)
         warp_size = int(attributes["warp_size"])
         check_warp_size(warp_size)
-        uses = _uses(source, len(launches))
+        uses = _uses(source, made)
+        copies = _copies(source, len(launches))
         by_thread = bool(attributes.get("by_thread", 1))
         scale = get_text(source.file, "scale")
         code = _code(source)
@@ -97,6 +106,7 @@ def open_recorded(path: Path) -> TraceFile:
                     name=row["name"],
                     share=None if math.isnan(row["share"]) else row["share"],
                     instance=row["instance"] or None,
+                    gpu=_gpu(row),
                     buffers=_arrays_of(index, buffers),
                     names_all_arrays=scale not in _WITHOUT_ARRAYS,
                     notices=tuple(text for application, text in notices if application == index),
@@ -105,7 +115,7 @@ def open_recorded(path: Path) -> TraceFile:
                     warp_size=warp_size,
                     by_thread=by_thread,
                     rows=[
-                        (launch, first_block[number], uses[number])
+                        (launch, first_block[number], uses[number], copies.get(number))
                         for number, launch in launches
                         if launch["application"] == index
                     ],
@@ -118,7 +128,7 @@ def open_recorded(path: Path) -> TraceFile:
 def _arrays_of(application: int, buffers: list[dict[str, Any]]) -> tuple[Buffer, ...]:
     """The arrays of one application, of those of all."""
     return tuple(
-        made_buffer(buffer["name"], buffer["base"], buffer["bytes"])
+        made_buffer(buffer["name"], buffer["base"], buffer["bytes"], _gpu(buffer))
         for buffer in buffers
         if buffer["application"] == application
     )
@@ -134,20 +144,43 @@ def _code(source: _Source) -> tuple[list[int], list[CodePlace]]:
     return [row["application"] for row in rows], places
 
 
-def _uses(source: _Source, launches: int) -> list[StreamUse]:
+def _gpu(row: Row) -> int | None:
+    """The GPU that a row names."""
+    gpu: int = row["gpu"]
+    return None if gpu == NO_GPU else gpu
+
+
+def _copies(source: _Source, launches: int) -> dict[int, Copy]:
+    """What launches copy, by their rows; a trace has no values that are moved."""
+    if "copies" not in source.file:
+        return {}
+    found = {}
+    for row in source.rows("copies", COPIES):
+        check_copy(row, launches)
+        found[row["launch"]] = Copy(
+            row["source"], row["target"], row["bytes"], bool(row["adds"]), _no_values
+        )
+    return found
+
+
+def _no_values() -> None:
+    """Move no values."""
+
+
+def _uses(source: _Source, launches: Sequence[Row]) -> list[StreamUse]:
     """How launches use streams."""
     if "streams" not in source.file:
-        return [IN_TURN] * launches
+        return [IN_TURN] * len(launches)
     rows = source.rows("streams", STREAMS)
-    if len(rows) != launches:
-        raise ValueError(f"streams of {len(rows)} launches of {launches}")
+    if len(rows) != len(launches):
+        raise ValueError(f"streams of {len(rows)} launches of {len(launches)}")
     uses: list[StreamUse] = []
-    for row in rows:
+    for row, launch in zip(rows, launches, strict=True):
         before = [int(number) for number in row["after"].split()]
         if row["stream"] < 0 or not all(0 <= number < len(uses) for number in before):
             raise ValueError(f"launch {len(uses)} of stream {row['stream']} after {row['after']!r}")
         after = tuple(uses[number] for number in before)
-        uses.append(StreamUse(row["stream"], after, bool(row["host_waits"])))
+        uses.append(StreamUse(row["stream"], after, bool(row["host_waits"]), _gpu(launch)))
     return uses
 
 
@@ -159,15 +192,15 @@ class RecordedApplication(TraceApplication):
         path: the file.
         warp_size: threads of a warp.
         by_thread: as in `TraceLaunch`.
-        rows: of its launches: the row of the table of launches, that of the index of blocks, and
-            how they use streams.
+        rows: of its launches: the row of the table of launches, that of the index of blocks, how
+            they use streams, and what they copy.
         code: by row of the table of places in the code, those of this application.
     """
 
     path: Path
     warp_size: int
     by_thread: bool
-    rows: list[tuple[dict[str, Any], int, StreamUse]]
+    rows: list[tuple[dict[str, Any], int, StreamUse, Copy | None]]
     code: list[CodePlace | None]
 
     def read_launches(self) -> Iterator[TraceLaunch]:
@@ -175,7 +208,7 @@ class RecordedApplication(TraceApplication):
         numbers = np.array(
             [NO_PLACE if one is None else self.places.number(one) for one in self.code], np.int64
         )
-        for row, first_block, use in self.rows:
+        for row, first_block, use, copy in self.rows:
             yield RecordedLaunch(
                 name=row["name"],
                 blocks=row["blocks"],
@@ -185,6 +218,7 @@ class RecordedApplication(TraceApplication):
                 shared_bytes=row["shared_bytes"],
                 by_thread=self.by_thread,
                 stream_use=use,
+                copy=copy,
                 source=source,
                 first_block=first_block,
                 numbers=numbers,

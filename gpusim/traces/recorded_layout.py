@@ -10,11 +10,17 @@ from gpusim.files.columns import TEXT, Column, Table
 FORMAT = "gpusim trace"
 """The attribute `format` of every trace file."""
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """The newest attribute `schema`.  A change that an older reader would misread raises it."""
 
+WITHOUT_GPUS = 2
+"""The attribute `schema` of a file that names no GPU of a node, and has no copies."""
+
 WITHOUT_STREAMS = 1
-"""The attribute `schema` of a file of which all launches are of the default stream."""
+"""The attribute `schema` of a file of which, besides, all launches are of the default stream."""
+
+NO_GPU = -1
+"""In place of the number of a GPU: none is named."""
 
 APPLICATIONS = Table(
     "The applications, in the order of their address spaces.",
@@ -22,6 +28,7 @@ APPLICATIONS = Table(
         Column("name", TEXT, "", "unique in its workload"),
         Column("share", "f8", "1", "share of the SMs that it asks for; NaN: an equal part"),
         Column("instance", "i8", "1", "slices of its MIG instance; 0: none"),
+        Column("gpu", "i8", "1", "the GPU of a node that it runs on; -1: all", older=NO_GPU),
     ),
 )
 
@@ -32,6 +39,9 @@ BUFFERS = Table(
         Column("name", TEXT, "", "for reports"),
         Column("base", "i8", "B", "virtual byte address"),
         Column("bytes", "i8", "B", "size"),
+        Column(
+            "gpu", "i8", "1", "of those of its application, where it lies; -1: any", older=NO_GPU
+        ),
     ),
 )
 
@@ -44,15 +54,29 @@ LAUNCHES = Table(
         Column("threads_per_block", "i8", "1", "threads of a block"),
         Column("registers_per_thread", "i8", "1", "32-bit registers of a thread"),
         Column("shared_bytes", "i8", "B", "shared memory of a block"),
+        Column(
+            "gpu", "i8", "1", "of those of its application, that runs it; -1: all", older=NO_GPU
+        ),
     ),
 )
 
 STREAMS = Table(
-    "Streams of launches; there only if some launch is not of the default one.",
+    "Streams of launches; there only if some launch names a stream or a GPU.",
     (
         Column("stream", "i8", "1", "stream of the launch of this row of launches; 0: default"),
         Column("host_waits", "u1", "1", "1: the program goes on when all launches have ended"),
         Column("after", TEXT, "", "rows of launches that it waits for, with spaces between them"),
+    ),
+)
+
+COPIES = Table(
+    "Launches that only move bytes, which copy engines may execute; there only if there are some.",
+    (
+        Column("launch", "i8", "1", "row in launches"),
+        Column("source", "i8", "B", "virtual address of the first byte that is read"),
+        Column("target", "i8", "B", "virtual address of the first byte that is written"),
+        Column("bytes", "i8", "B", "how many"),
+        Column("adds", "u1", "1", "1: numbers are added to those that are there"),
     ),
 )
 

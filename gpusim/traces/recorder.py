@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusim.core.code_places import NO_PLACE, CodePlace
-from gpusim.core.errors import UserError, own_code_errors, own_modules
+from gpusim.core.copies import Copy, copy_of
+from gpusim.core.errors import own_code_errors, own_modules
 from gpusim.core.streams import DEFAULT_STREAM, StreamUse, stream_use
 from gpusim.core.warp_program import (
     Application,
@@ -33,11 +34,14 @@ from gpusim.traces.recorded_layout import (
     APPLICATIONS,
     BUFFERS,
     CODE,
+    COPIES,
     FORMAT,
     GROWING,
     LAUNCHES,
+    NO_GPU,
     SCHEMA_VERSION,
     STREAMS,
+    WITHOUT_GPUS,
     WITHOUT_STREAMS,
 )
 
@@ -58,6 +62,10 @@ class Startable(Protocol):
     @property
     def instance(self) -> int | None:
         """Slices of its MIG instance, in a workload for multi-instance GPUs."""
+
+    @property
+    def gpu(self) -> int | None:
+        """The GPU of a node that it runs on; None: all."""
 
     def start(self) -> Application:
         """A fresh application, with freshly initialised arrays."""
@@ -137,6 +145,8 @@ class _Recorder:
         self._applications = 0
         self._buffers: list[tuple[int, Buffer]] = []
         self._launches: list[tuple[int, Launch]] = []
+        self._copies: list[tuple[int, Copy]] = []
+        """Of launches that are copies, with their rows."""
         self.warnings: list[tuple[int, str]] = []
         self._code: list[tuple[int, CodePlace]] = []
         """Places in the code of the applications that have ended, with their numbers."""
@@ -150,18 +160,11 @@ class _Recorder:
                     self._columns[name, column.name] = _GrowingColumn(group, column)
 
     def add(self, application: Application) -> Iterator[int]:
-        """Store a complete run; yields the number of blocks so far.
-
-        Raises:
-            UserError: launches name GPUs of a node.
-        """
+        """Store a complete run; yields the number of blocks so far."""
         self._buffers += [(self._applications, buffer) for buffer in application.buffers]
         for launch in application.launches():
-            if stream_use(launch).gpu:
-                raise UserError(
-                    f"kernel {launch.name!r} is of GPU {stream_use(launch).gpu}: traces do not "
-                    "keep GPUs of launches; record the program with workload.gpus=1"
-                )
+            if (copy := copy_of(launch)) is not None:
+                self._copies.append((len(self._launches), copy))
             self._launches.append((self._applications, launch))
             for block in range(launch.blocks):
                 chunks = execute_block(launch, block, self._warp_size, _ASKED)
@@ -230,8 +233,8 @@ class _Recorder:
         file = self._target.file
         set_text(file, "format", FORMAT)
         uses = [stream_use(launch) for _, launch in self._launches]
-        in_streams = any(use.stream != DEFAULT_STREAM for use in uses)
-        file.attrs["schema"] = np.int64(SCHEMA_VERSION if in_streams else WITHOUT_STREAMS)
+        in_streams = any(use.stream != DEFAULT_STREAM or use.gpu is not None for use in uses)
+        file.attrs["schema"] = np.int64(self._schema(workload, in_streams))
         set_text(file, "workload", workload.name)
         set_text(file, "scale", workload.scale)
         file.attrs["seed"] = np.int64(workload.seed)
@@ -249,6 +252,7 @@ class _Recorder:
                 "name": [spec.name for spec in specs],
                 "share": [math.nan if spec.share is None else spec.share for spec in specs],
                 "instance": [spec.instance or 0 for spec in specs],
+                "gpu": [_number(spec.gpu) for spec in specs],
             },
         )
         write_table(
@@ -259,6 +263,7 @@ class _Recorder:
                 "name": [buffer.name for _, buffer in self._buffers],
                 "base": [buffer.base for _, buffer in self._buffers],
                 "bytes": [buffer.bytes for _, buffer in self._buffers],
+                "gpu": [_number(buffer.gpu) for _, buffer in self._buffers],
             },
         )
         self._describe_launches(file)
@@ -266,6 +271,19 @@ class _Recorder:
             _write_code(file.create_group("code"), self._code)
         if in_streams:
             _write_streams(file.create_group("streams"), uses)
+        if self._copies:
+            _write_copies(file.create_group("copies"), self._copies)
+
+    def _schema(self, workload: Recordable, in_streams: bool) -> int:
+        """The oldest schema that says all of it."""
+        gpus = [
+            *(spec.gpu for spec in workload.applications),
+            *(buffer.gpu for _, buffer in self._buffers),
+            *(stream_use(launch).gpu for _, launch in self._launches),
+        ]
+        if self._copies or any(gpu is not None for gpu in gpus):
+            return SCHEMA_VERSION
+        return WITHOUT_GPUS if in_streams else WITHOUT_STREAMS
 
     def _describe_launches(self, file: h5py.File) -> None:
         geometry = ("name", "blocks", "threads_per_block", "registers_per_thread", "shared_bytes")
@@ -278,8 +296,20 @@ class _Recorder:
                     name: [getattr(launch, name) for _, launch in self._launches]
                     for name in geometry
                 },
+                "gpu": [_number(stream_use(launch).gpu) for _, launch in self._launches],
             },
         )
+
+
+def _number(gpu: int | None) -> int:
+    return NO_GPU if gpu is None else gpu
+
+
+def _write_copies(group: h5py.Group, copies: Sequence[tuple[int, Copy]]) -> None:
+    """What launches copy, each with the row of its launch."""
+    names = ("source", "target", "bytes", "adds")
+    columns = {name: [getattr(copy, name) for _, copy in copies] for name in names}
+    write_table(group, COPIES, {"launch": [row for row, _ in copies], **columns})
 
 
 def _write_streams(group: h5py.Group, uses: Sequence[StreamUse]) -> None:

@@ -43,6 +43,7 @@ class ApplicationSpec:
             parameters do not fit its input.
         share: share of the SMs that it asks for; None: an equal one.
         instance: slices of its MIG instance, in a workload for multi-instance GPUs.
+        gpu: the GPU of a node that it runs on; None: all.
         origin: what it is, for the record: its program with all parameters, or its trace.
         inputs: files, and folders of files, that it reads.
         stamps: of the inputs when it was loaded; None: they may have changed since.
@@ -56,6 +57,7 @@ class ApplicationSpec:
     origin: Mapping[str, object] = field(factory=dict)
     inputs: tuple[Path, ...] = ()
     warp_size: int | None = None
+    gpu: int | None = None
     stamps: tuple[tuple[str, Stamp], ...] | None = field()
 
     @stamps.default
@@ -122,6 +124,7 @@ class ApplicationBuilder(ABC):
     def __init__(self, outer: ApplicationTable) -> None:
         self.name = default_name(outer)
         self._share = outer.share
+        self._gpu = outer.gpu
         self._slices = None if outer.instance is None else int(outer.instance[0])
         self._inputs: list[Path] = []
         self._warp_size: int | None = None
@@ -145,6 +148,7 @@ class ApplicationBuilder(ABC):
             origin,
             tuple(self._inputs),
             self._warp_size,
+            self._gpu,
         )
 
     @abstractmethod

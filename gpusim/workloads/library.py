@@ -210,11 +210,17 @@ def _entry(document: Document, data: Mapping[str, Any], name: str, prefix: Key) 
     entry = Entry(name, table, document, prefix)
     if not table.applications:
         raise UserError(f"{entry.place(('applications',))}: is empty; at least one is needed")
-    shares = sum(application.share or 0 for application in table.applications)
-    if shares > 1:
-        raise UserError(
-            f"{entry.place(('applications',))}: the shares add up to {shares}; at most 1 is allowed"
-        )
+    gpus = [application.gpu for application in table.applications]
+    if None in gpus and any(gpu is not None for gpu in gpus):
+        raise UserError(f"{entry.place(('applications',))}: some name a gpu and some do not")
+    for gpu in dict.fromkeys(gpus):
+        shares = sum(one.share or 0 for one in table.applications if one.gpu == gpu)
+        if shares > 1:
+            where = "" if gpu is None else f" on GPU {gpu}"
+            raise UserError(
+                f"{entry.place(('applications',))}: the shares{where} add up to {shares}; at most "
+                "1 is allowed"
+            )
     instances = [application.instance for application in table.applications]
     if any(instances) and not all(instances):
         raise UserError(

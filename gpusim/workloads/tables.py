@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from attrs import field, frozen
-from attrs.validators import gt, in_, le, matches_re, optional
+from attrs.validators import ge, gt, in_, le, matches_re, optional
 
 SCALES = ("smoke", "quick", "paper")
 """Sizes of a workload: a simulation of seconds, of minutes, and the papers' sizes."""
@@ -48,6 +48,8 @@ class ApplicationTable:
         name: for results; None: that of the program, workload or trace.
         share: share of the SMs that it asks for; None: an equal part of what is left.
         instance: size of its MIG instance, ``"1g"`` to ``"7g"``, instead of a share.
+        gpu: the GPU of a node that it runs on, numbered from 0 on; its share is of that GPU's SMs.
+            None: it runs on all.
         smoke, quick, paper: parameters by scale; None: there is no such scale.
     """
 
@@ -57,6 +59,7 @@ class ApplicationTable:
     name: str | None = None
     share: float | None = field(default=None, validator=optional([gt(0), le(1)]))
     instance: str | None = field(default=None, validator=optional(matches_re("[1-7]g")))
+    gpu: int | None = field(default=None, validator=optional(ge(0)))
     smoke: Mapping[str, Any] | None = None
     quick: Mapping[str, Any] | None = None
     paper: Mapping[str, Any] | None = None
@@ -66,6 +69,8 @@ class ApplicationTable:
             raise ValueError("must have exactly one of the keys program, workload, trace")
         if self.share is not None and self.instance is not None:
             raise ValueError("must have at most one of the keys share, instance")
+        if self.gpu is not None and self.instance is not None:
+            raise ValueError("must have at most one of the keys gpu, instance")
 
 
 @frozen

@@ -73,6 +73,7 @@ class Workload:
                 "name": spec.name,
                 "share": spec.share,
                 "instance": spec.instance,
+                "gpu": spec.gpu,
                 "warp_size": spec.warp_size,
                 **spec.origin,
             }
@@ -178,7 +179,14 @@ def _trace(path: Path, overrides: Mapping[str, object] | None) -> Workload:
     origin: dict[str, object] = {"trace": path.name, **_stated(given)}
     specs = tuple(
         ApplicationSpec(
-            one.name, one.start, one.share, one.instance, origin, trace.files, trace.warp_size
+            one.name,
+            one.start,
+            one.share,
+            one.instance,
+            origin,
+            trace.files,
+            trace.warp_size,
+            one.gpu,
         )
         for one in trace.applications
     )

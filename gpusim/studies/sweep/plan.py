@@ -165,8 +165,10 @@ class _Planner:
             yield point
             return
         self._has_mix = True
-        has_instances = any(spec.instance is not None for spec in workload.applications)
-        for sms in self._splits(point, counts, has_instances):
+        placed = any(
+            spec.instance is not None or spec.gpu is not None for spec in workload.applications
+        )
+        for sms in self._splits(point, counts, placed):
             shared = evolve(point, sms=sms)
             yield shared
             variants = [point.variant if name == SAME else name for name in self._sweep.alone]
@@ -176,20 +178,20 @@ class _Planner:
                     variant=variant,
                     role=ALONE,
                     application=spec.name,
-                    sms=() if has_instances else sms or tuple(counts),
+                    sms=() if placed else sms or tuple(counts),
                 )
 
     def _splits(
-        self, point: Point, counts: list[int], has_instances: bool
+        self, point: Point, counts: list[int], placed: bool
     ) -> Iterator[tuple[int, ...]]:
         """SMs of each application; empty: as the workload says."""
         step = self._sweep.split_step
         if not step:
             yield ()
-        elif has_instances:
+        elif placed:
             raise self._error(
-                f"{point.label}: split_step: its applications have MIG instances, which cannot be "
-                "split otherwise"
+                f"{point.label}: split_step: its applications name their MIG instances or GPUs, "
+                "which cannot be split otherwise"
             )
         elif step * len(counts) > sum(counts):
             raise self._error(
