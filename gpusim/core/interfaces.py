@@ -73,9 +73,11 @@ class Behind:
 
     Attributes:
         by_part: the partition of the SM that loads a line makes a difference.
+        stores_by_part: so does that of one that stores to it.
     """
 
     by_part: bool
+    stores_by_part: bool
 
     def warm(self, address: int, sectors: int, kind: int, app: int) -> None:
         """Bring one line into the caches on its way, as an access would: untimed and uncounted.
@@ -103,7 +105,8 @@ class Behind:
             lines: physical line numbers of the asking cache.
             sectors: of each line, its 32-byte sectors, a bit each, as in `MemoryRequest`.
             kinds: of each line, a `Kind`.
-            parts: of each line, the partition of the SM that asks; empty: it makes no difference.
+            parts: of each line, the partition of the SM that asks, those of all GPUs of a node one
+                after the other; -1: another GPU asks; empty: it makes no difference.
             shift: binary logarithm of the line size in bytes.
             app: index of the application.
         """

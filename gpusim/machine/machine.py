@@ -21,7 +21,7 @@ from gpusim.core.structures import bits_for
 from gpusim.core.warp_program import Application
 from gpusim.hardware.cache import L1_PATH, CacheSite, L1Cache
 from gpusim.hardware.cache.page_table_reads import PageTableLevel, StageTables, make_levels
-from gpusim.hardware.sm.block_scheduler import ApplicationSite, BlockScheduler
+from gpusim.hardware.sm.block_scheduler import ApplicationSite
 from gpusim.hardware.sm.ledger import Ledger
 from gpusim.hardware.sm.load_store_unit import LoadStoreUnit
 from gpusim.hardware.sm.lsu_interfaces import LsuSite
@@ -96,7 +96,7 @@ class Machine:
         """Counters of no application, if the run was stopped before all had ended."""
         self._warps = 0
         self._pace = pace
-        self._kind_of_scheduler = BlockScheduler if pace is None else pace.kind_of_scheduler()
+        self._kind_of_scheduler = None if pace is None else pace.kind_of_scheduler()
         self._domains = divide(config, tenants)
         self._build_page_table(seed)
         self._build_memory()

@@ -9,7 +9,6 @@ from attrs import frozen
 from gpusim.config.schema import GpuConfig
 from gpusim.core.copy_order import CopyOrder
 from gpusim.core.engine import Environment, Port
-from gpusim.core.errors import UserError
 from gpusim.core.registry import Slot, make_policy
 from gpusim.core.signals import SignalBoard
 from gpusim.hardware.sm.block_placement import BlockPlacement
@@ -18,6 +17,7 @@ from gpusim.hardware.sm.block_shares import BlockShares
 from gpusim.hardware.sm.node_scheduler import GpuSeats, NodeScheduler
 from gpusim.hardware.sm.sharing import SmSharing
 from gpusim.hardware.sm.time_slicer import TimeSlicer
+from gpusim.hardware.sm.untimed.scheduler import SkippingScheduler
 from gpusim.machine.domains import Domain, gpus_of
 from gpusim.machine.tenants import Tenant
 
@@ -28,7 +28,7 @@ class SchedulerSite:
 
     Attributes:
         env, config: of the machine.
-        kind: the class of schedulers where there is one GPU.
+        kind: the class of schedulers of runs that skip; None: nothing is skipped.
         domains: which SMs lie where.
         board: the signals of the machine.
         engines: by GPU of a node, where copies go; empty: there are no copy engines.
@@ -37,37 +37,39 @@ class SchedulerSite:
 
     env: Environment
     config: GpuConfig
-    kind: type[BlockScheduler]
+    kind: type[SkippingScheduler] | None
     domains: Sequence[Domain]
     board: SignalBoard
     engines: Sequence[Port[CopyOrder]] = ()
     begins: Sequence[Callable[[], None]] = ()
 
     def make(self, site: ApplicationSite, tenant: Tenant) -> BlockScheduler:
-        """What places the blocks of an application; on a node each of its GPUs has a policy.
-
-        Raises:
-            UserError: blocks of a node would run without a clock.
-        """
+        """What places the blocks of an application; on a node each of its GPUs has a policy."""
         node = self.config.node
         if node is None:
-            return self.kind(self.env, self.config, site, self._placement(tenant.sms))
-        if self.kind is not BlockScheduler:
-            raise UserError(
-                "nothing is skipped on a node yet: not with --skip, --sample, --from or checkpoints"
-            )
-        gpus = []
+            placement = self._placement(tenant.sms)
+            if self.kind is None:
+                return BlockScheduler(self.env, self.config, site, placement)
+            whole = GpuSeats(0, len(tenant.sms), placement)
+            return self.kind(self.env, self.config, site, [whole], None, [])
         own = gpus_of(self.domains, tenant.sms)
+        gpus = self._seats(tenant, own)
+        shares: BlockShares = make_policy(Slot.BLOCK_SHARES, node.blocks)
+        shares.attach(self.board.at(tenant.sms))
+        engines = [self.engines[gpu] for gpu in own] if self.engines else []
+        kind = NodeScheduler if self.kind is None else self.kind
+        return kind(self.env, self.config, site, gpus, shares, engines)
+
+    def _seats(self, tenant: Tenant, own: Sequence[int]) -> list[GpuSeats]:
+        """The SMs of an application on each GPU that it has."""
+        gpus = []
         for gpu in own:
             sms = self.domains[gpu].sms
             places = [place for place, sm in enumerate(tenant.sms) if sm in sms]
             placement = self._placement([tenant.sms[place] for place in places])
             begins = self.begins[gpu] if self.begins else None
             gpus.append(GpuSeats(places[0], len(places), placement, begins))
-        shares: BlockShares = make_policy(Slot.BLOCK_SHARES, node.blocks)
-        shares.attach(self.board.at(tenant.sms))
-        engines = [self.engines[gpu] for gpu in own] if self.engines else []
-        return NodeScheduler(self.env, self.config, site, gpus, shares, engines)
+        return gpus
 
     def _placement(self, sms: Sequence[int]) -> BlockPlacement:
         """Which of some SMs a block goes to."""

@@ -14,8 +14,8 @@ def stream_warnings(machine: Machine) -> Iterator[str]:
     for name, scheduler in zip(machine.names, machine.schedulers, strict=True):
         if isinstance(scheduler, SkippingScheduler) and scheduler.in_streams:
             yield (
-                f"{name}: {scheduler.in_streams} launches of streams ran one after the other: "
-                "launches do not overlap with --skip, --sample or --from"
+                f"{name}: {scheduler.in_streams} launches of streams or GPUs ran one after the "
+                "other: launches do not overlap with --skip, --sample or --from"
             )
         count = overlapping(scheduler.records)
         if count:

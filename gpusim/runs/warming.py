@@ -6,17 +6,18 @@ from collections.abc import Mapping
 
 from gpusim.core.engine import Sink
 from gpusim.core.errors import UserError
-from gpusim.core.interfaces import FirstTlb
+from gpusim.core.interfaces import Behind, FirstTlb
 from gpusim.core.mapping import Mapping as PageMapping
 from gpusim.core.request import Requester
 from gpusim.core.stage import Stage
 from gpusim.hardware.cache.memory_side import MemorySide
-from gpusim.hardware.cache.untimed_l2 import BehindCopies, BehindL1
+from gpusim.hardware.cache.untimed_l2 import BehindCopies, BehindL1, BehindNode
 from gpusim.hardware.sm.untimed.scheduler import SkippingScheduler
 from gpusim.hardware.sm.untimed.warm_up import Passage, PassageSite
 from gpusim.hardware.tlb.level import TlbLevel
 from gpusim.machine.machine import Machine
 from gpusim.machine.memory_system import MemorySystem, WalkersOfDomains
+from gpusim.runs.placed_pages import placed_pages
 
 
 def prepare_warming(machine: Machine) -> None:
@@ -30,7 +31,7 @@ def prepare_warming(machine: Machine) -> None:
             f"blocks cannot be skipped on this machine: {why} (a workload that says so is run "
             "whole with an empty value: --set workload.timed.sample=)"
         )
-    behind = {id(system): _behind(system) for system in machine.systems}
+    behind = _behind_all(machine)
     reads_l2 = machine.config.walk.reads("l2")
     stages: dict[int, Stage] = {}
     for group in machine.stages:
@@ -38,6 +39,9 @@ def prepare_warming(machine: Machine) -> None:
     for system in machine.systems:
         stages[id(system.walkers.requests)] = system.walkers
         system.walkers.warm_behind = behind[id(system)] if reads_l2 else None
+        if (before := system.translations) is not system.walkers:
+            stages[id(before.requests)] = before
+            before.warm_below = system.walkers
     for group in machine.stages:
         for stage in group:
             stage.warm_below = _below(stage.below, stages)
@@ -47,7 +51,11 @@ def prepare_warming(machine: Machine) -> None:
         for stage in group
         if isinstance(stage, TlbLevel)
     )
-    table = machine.page_table
+    parts = {
+        sm: number * machine.config.l2.partitions + system.domain.partitions.of_sm[sm]
+        for number, system in enumerate(machine.systems)
+        for sm in system.domain.sms
+    }
     for scheduler, tenant in zip(machine.schedulers, machine.tenants, strict=True):
         assert isinstance(scheduler, SkippingScheduler)
         points = [machine.sms[sm].lsu.point for sm in tenant.sms]
@@ -57,13 +65,24 @@ def prepare_warming(machine: Machine) -> None:
                 scheduler.asid,
                 points,
                 [_next_tlb(point.tlb) for point in points],
-                [machine.system_of[sm].domain.partitions.of_sm[sm] for sm in tenant.sms],
+                [parts[sm] for sm in tenant.sms],
                 behind[id(machine.system_of[tenant.sms[0]])],
-                lambda asid, page: table.walk(asid, page).mapping,
+                placed_pages(machine, tenant),
                 by_slot,
                 machine.config.l1.at_launch == "keep",
             )
         )
+
+
+def _behind_all(machine: Machine) -> dict[int, Behind]:
+    """What accesses without a clock find behind the L1 caches of each memory system."""
+    each = {id(system): _behind(system) for system in machine.systems}
+    if machine.node is None:
+        return dict(each)
+    config = machine.config
+    caching = any(system.domain.caches_others for system in machine.systems)
+    whole = BehindNode(list(each.values()), config.memory.size, config.l2.partitions, caching)
+    return dict.fromkeys(each, whole)
 
 
 def _behind(system: MemorySystem) -> BehindL1:

@@ -75,7 +75,9 @@ def test_shares_are_of_the_gpu(tmp_path: Path) -> None:
 def test_all_sms_of_a_gpu_are_shared(tmp_path: Path) -> None:
     pair = loaded(tmp_path, 'workload = "gemm"\ngpu = 1', MVT_1)
     with gpusim.simulate(model(sharing="mps"), pair) as result:
-        rows = result.counters.query("component == 'sm' and counter == 'transactions' and value > 0")
+        rows = result.counters.query(
+            "component == 'sm' and counter == 'transactions' and value > 0"
+        )
         assert rows.groupby("app").instance.agg(["min", "max"]).to_numpy().tolist() == [
             [2, 3],
             [2, 3],

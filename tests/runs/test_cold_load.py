@@ -12,21 +12,39 @@ LAUNCH = {"launch_overhead": "0 cycles", "sm.block_start": "1 cycles", "sm.block
 """What a load does not take is left out."""
 
 
-def simulated(name, **overrides):
+def simulated(name, page=0, **overrides):
     """Cycles of a warp of which one lane loads."""
     model = load_model(name, overrides={**LAUNCH, **overrides})
     lanes = np.full((1, 1, model.config.sm.warp_size), -1)
-    lanes[0, 0, 0] = 1 << 32
+    lanes[0, 0, 0] = (1 << 32) + page * model.config.memory.page
     return simulate(model, lanes).summary["cycles"], cold_load(model.config)
 
 
 @pytest.mark.parametrize("name", data_names("models"))
 def test_it_is_as_long_as_one_that_is_simulated(name):
     if load_model(name).config.node is not None:
-        pytest.skip("a sampled run, which asks for it, has one GPU")
+        pytest.skip("on a node it is of a load from the farthest GPU")
     whole, found = simulated(name)
     # what is left out: flits, ports, clocks of DRAM rounded up, reads of a walk that miss in L2
     assert 0.55 * whole < found <= whole
+
+
+@pytest.mark.parametrize("name", ["mcm-gpu", "mgpusim-r9nano-4"])
+def test_on_a_node_it_is_as_long_as_one_to_the_farthest_gpu(name):
+    # the only block runs on the last of four GPUs, and pages lie with all in turn
+    settings = {"node.placement": "interleave", "node.blocks": "contiguous"}
+    whole, found = simulated(name, 1, **settings)
+    near, _ = simulated(name, 3, **settings)
+    assert 0.55 * whole < found <= whole
+    assert near < whole
+
+
+def test_a_far_fault_is_part_of_it():
+    host = {"trip": "200 cycles", "entries": 16, "walkers": 2, "latency": "100 cycles"}
+    node = {"gpus": 2, "link.bandwidth": "16GB/s", "link.latency": "50 cycles"}
+    settings = {f"node.{key}": value for key, value in node.items()}
+    asked = settings | {f"node.host_mmu.{key}": value for key, value in host.items()}
+    assert simulated("tiny", **asked)[1] == simulated("tiny", **settings)[1] + 500
 
 
 def test_a_tlb_that_always_hits_leaves_the_walk_out():

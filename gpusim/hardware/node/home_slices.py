@@ -16,10 +16,10 @@ from mypy_extensions import mypyc_attr
 from gpusim.core.counters import count
 from gpusim.core.engine import Sink
 from gpusim.core.errors import at_least
-from gpusim.core.mapping import VPN_MASK
+from gpusim.core.mapping import VPN_MASK, Mapping
 from gpusim.core.metrics import FRACTION, Metric, Ratio, declare_metrics
 from gpusim.core.registry import Slot, register_policy
-from gpusim.core.request import Translation
+from gpusim.core.request import Requester, Translation
 from gpusim.core.signals import Signals
 from gpusim.core.stage import StageProcess, StageSite
 from gpusim.core.structures import Dimensions, Storage
@@ -48,10 +48,10 @@ declare_metrics(
 
 
 class Homes:
-    """What stands behind the stages of all GPUs, by their numbers: one of these a node."""
+    """The stages of all GPUs, by their numbers: one of these a node."""
 
     def __init__(self) -> None:
-        self.below: dict[int, Sink] = {}
+        self.stages: dict[int, HomeSlices] = {}
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -86,15 +86,15 @@ class HomeSlices(StageProcess):
 
     def attach(self, signals: Signals) -> None:
         self._homes = signals.share(("home-slices", self.site.kind), Homes)
-        self._homes.below[self.site.index] = self.below
+        self._homes.stages[self.site.index] = self
 
     def home(self, tag: int) -> int:
         """The number of the stage in whose GPU a page has its home."""
-        return (tag & VPN_MASK) // self._run_pages % len(self._homes.below)
+        return (tag & VPN_MASK) // self._run_pages % len(self._homes.stages)
 
     def asked(self, translation: Translation) -> bool:
         home = self.home(translation.tag)
-        below = self._homes.below[home]
+        below = self._homes.stages[home].below
         if below.full:
             self._full = below
             return False
@@ -106,6 +106,11 @@ class HomeSlices(StageProcess):
             own.elsewhere += 1
             self.send_on(translation, self._trip, below)
         return True
+
+    def warm(self, tag: int, requester: Requester) -> Mapping:
+        below = self._homes.stages[self.home(tag)].warm_below
+        assert below is not None
+        return below.warm(tag, requester)
 
     def answered(self, translation: Translation) -> None:
         if translation.back is not None:

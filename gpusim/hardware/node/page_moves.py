@@ -240,7 +240,7 @@ class PageMoves(Component):
     def enter(self, tag: int, gpu: int) -> None:
         """The host's answer is there: the page is entered, unless it has been taken away again."""
         mapping = self._pages.find(tag)
-        if mapping is not None and self._holders.get(mapping.tag, 0) >> gpu & 1:
+        if mapping is not None and self.is_held(tag, gpu):
             self.has(mapping, gpu)
             key = mapping.tag, gpu
             if key in self._arrivals:
@@ -262,6 +262,33 @@ class PageMoves(Component):
         if asked and self.policy.accessed(mapping.tag, gpu, owner) and owner != gpu:
             move = _Move(mapping.tag, tag >> ASID_SHIFT, owner, gpu, self.env._now)
             self._steps.send(_Step(_BEGIN, move), self._trip)
+
+    # -- without a clock -------------------------------------------------------------------------
+
+    def settle(self, tag: int, gpu: int) -> None:
+        """A GPU uses a page: all that becomes of it happens at once, and is not counted.
+
+        A page that is moving stays as it is, and the GPU does not come to have it.
+        """
+        mapping = self._pages.touch(tag, gpu)
+        tag = mapping.tag
+        if tag in self._moves or self.is_held(tag, gpu):
+            return
+        owner = self._pages.gpu_of(mapping.pfn)
+        if owner != gpu and self.policy.fault(tag, gpu, owner):
+            for one in range(len(self.gpus)):
+                self._forget(tag, one)
+            self._drop(mapping)
+            if self._pages.move(mapping, gpu):
+                self.policy.moved(tag, gpu)
+            mapping = self._pages.touch(tag, gpu)
+        self.holds(tag, gpu)
+        self.has(mapping, gpu)
+
+    def is_held(self, tag: int, gpu: int) -> bool:
+        """Whether a GPU's table has a page, or will have it."""
+        mapping = self._pages.find(tag)
+        return mapping is not None and self._holders.get(mapping.tag, 0) >> gpu & 1 != 0
 
     # -- moves -----------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""The thread-block scheduler of a node: a launch runs on all GPUs of its application at once."""
+"""The thread-block scheduler of several GPUs: a launch runs on all of its application at once."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class GpuSeats:
     begins: Callable[[], None] | None = None
 
 
-class _Share:
+class Share:
     """The blocks of a launch that one GPU runs.
 
     Attributes:
@@ -57,7 +57,7 @@ class _Share:
         self.next = 0
 
 
-class _SharedLaunch(Running):
+class SharedLaunch(Running):
     """A launch that is under way on several GPUs.
 
     Attributes:
@@ -67,7 +67,7 @@ class _SharedLaunch(Running):
     __slots__ = ("shares",)
 
     def __init__(
-        self, launch: Launch, record: LaunchRecord, blocks: int, shares: list[_Share]
+        self, launch: Launch, record: LaunchRecord, blocks: int, shares: list[Share]
     ) -> None:
         super().__init__(launch, record, blocks)
         self.shares = shares
@@ -95,8 +95,8 @@ class _EngineLaunch:
         yield from ()
 
 
-class _RunningCopy(Running):
-    """A copy that is under way.
+class RunningCopy(Running):
+    """A copy that is under way on a copy engine.
 
     Attributes:
         order: for an engine.
@@ -125,7 +125,7 @@ class NodeScheduler(BlockScheduler):
     Args:
         env, config, site: see `BlockScheduler`.
         gpus: the SMs that the application has, GPU by GPU.
-        shares: which GPU runs which blocks.
+        shares: which GPU runs which blocks; None: there is one GPU.
         engines: by GPU, where copies go; empty: SMs execute them.
     """
 
@@ -135,7 +135,7 @@ class NodeScheduler(BlockScheduler):
         config: GpuConfig,
         site: ApplicationSite,
         gpus: Sequence[GpuSeats],
-        shares: BlockShares,
+        shares: BlockShares | None,
         engines: Sequence[Port[CopyOrder]],
     ) -> None:
         super().__init__(env, config, site, gpus[0].placement)
@@ -150,28 +150,32 @@ class NodeScheduler(BlockScheduler):
         self._copied.connect(self.process)
 
     def _begin_launch(self, launch: Launch, index: int) -> Running:
-        copy = copy_of(launch) if self._engines else None
+        copy = self._as_copy(launch)
         return super()._begin_launch(launch if copy is None else _EngineLaunch(launch, copy), index)
+
+    def _as_copy(self, launch: Launch) -> Copy | None:
+        """What a copy engine does instead of SMs; None: SMs execute the launch."""
+        return copy_of(launch) if self._engines else None
 
     def _take_ended(self) -> None:
         super()._take_ended()
         while (order := self._copied.take()) is not None:
             for one in self._running:
-                if isinstance(one, _RunningCopy) and one.order is order:
+                if isinstance(one, RunningCopy) and one.order is order:
                     one.done = True
 
     def _run_of(self, launch: Launch, record: LaunchRecord, blocks: int) -> Running:
         if isinstance(launch, _EngineLaunch):
             order = CopyOrder(launch.copy, self.app, self.asid, self._copied)
-            return _RunningCopy(launch, record, order)
+            return RunningCopy(launch, record, order)
         own = stream_use(launch).gpu
         dealt: Sequence[Sequence[int]]
-        if own is None:
+        if own is None and self._deal is not None:
             dealt = self._deal.deal(launch, len(self._seats))
         else:
             whole, none = range(launch.blocks), range(0)
-            dealt = [whole if gpu == own else none for gpu in range(len(self._seats))]
-        return _SharedLaunch(launch, record, blocks, [_Share(share) for share in dealt])
+            dealt = [whole if gpu == (own or 0) else none for gpu in range(len(self._seats))]
+        return SharedLaunch(launch, record, blocks, [Share(share) for share in dealt])
 
     def _begin_work(self, one: Running) -> None:
         own = stream_use(one.launch).gpu
@@ -179,14 +183,17 @@ class NodeScheduler(BlockScheduler):
             if not any(other.works and _runs_on(other, gpu) for other in self._running):
                 self._rates[gpu] = StartRate(self._dispatch)
             begins = self._seats[gpu].begins
-            if begins is not None and not isinstance(one, _RunningCopy):
+            if begins is not None and not isinstance(one, RunningCopy):
                 begins()
         super()._begin_work(one)
-        if isinstance(one, _RunningCopy):
-            self._engines[own or 0].send(one.order)
+        if isinstance(one, RunningCopy):
+            self._start_copy(one)
+
+    def _start_copy(self, one: RunningCopy) -> None:
+        self._engines[stream_use(one.launch).gpu or 0].send(one.order)
 
     def _places_of(self, one: Running) -> Sequence[int]:
-        if isinstance(one, _RunningCopy):
+        if isinstance(one, RunningCopy):
             return ()
         own = stream_use(one.launch).gpu
         if own is None:
@@ -205,9 +212,8 @@ class NodeScheduler(BlockScheduler):
     def _place_on(self, number: int, gpu: GpuSeats) -> None:
         """Place blocks of a GPU's share of the first launch with some left, then of the next."""
         now, rate = self.env._now, self._rates[number]
-        first = gpu.first
         for one in self._running:
-            if not one.works or not isinstance(one, _SharedLaunch):
+            if not one.works or not isinstance(one, SharedLaunch):
                 continue
             share = one.shares[number]
             launch, blocks = one.launch, share.blocks
@@ -215,14 +221,20 @@ class NodeScheduler(BlockScheduler):
                 if now < rate.due:
                     return
                 block = blocks[share.next]
-                chosen = gpu.placement.pick(launch, block, gpu.count, self._fits_on(launch, first))
+                chosen = self._choose(launch, block, gpu)
                 if chosen is None:
                     return
-                self._put(one, block, first + chosen)
+                self._put(one, block, chosen)
                 share.next += 1
                 one.next += 1
                 one.record.blocks = one.next
-                rate.start(self._rooms[first].warps_of(launch), now)
+                rate.start(self._rooms[gpu.first].warps_of(launch), now)
+
+    def _choose(self, launch: Launch, block: int, gpu: GpuSeats) -> int | None:
+        """The place of the SM of a GPU on which a block goes; None: it waits."""
+        first = gpu.first
+        chosen = gpu.placement.pick(launch, block, gpu.count, self._fits_on(launch, first))
+        return None if chosen is None else first + chosen
 
     def _fits_on(self, launch: Launch, first: int) -> Fits:
         """Whether a block fits on an SM of a GPU, whose SMs begin at place `first`."""
@@ -234,7 +246,7 @@ class NodeScheduler(BlockScheduler):
         for one in self._running:
             if not one.works:
                 cycle = min(cycle, one.record.work_begin)
-            elif isinstance(one, _SharedLaunch) and one.next < one.launch.blocks and self.may_place:
+            elif isinstance(one, SharedLaunch) and one.next < one.launch.blocks and self.may_place:
                 for share, rate in zip(one.shares, self._rates, strict=True):
                     if share.next < len(share.blocks) and now < rate.due:
                         cycle = min(cycle, rate.due)
@@ -243,7 +255,8 @@ class NodeScheduler(BlockScheduler):
     def policies(self) -> Iterator[tuple[str, object]]:
         for gpu in self._seats:
             yield "block_scheduler", gpu.placement
-        yield "node.blocks", self._deal
+        if self._deal is not None:
+            yield "node.blocks", self._deal
 
 
 def _runs_on(one: Running, gpu: int) -> bool:

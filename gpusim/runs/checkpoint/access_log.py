@@ -9,7 +9,7 @@ from attrs import evolve
 
 from gpusim.core.warp_program import BYTES_SHIFT
 from gpusim.hardware.sm.untimed.accesses import KIND_BITS, Ints
-from gpusim.hardware.sm.untimed.last_touches import in_order_of_first_uses, last_uses, pairs
+from gpusim.hardware.sm.untimed.last_touches import first_uses, last_uses, pairs
 from gpusim.runs.checkpoint.state import PAGE_SHIFT, Accesses, LastAccesses
 
 MOST_LAST = 1 << 21
@@ -20,6 +20,7 @@ _CHUNK = 1 << 18
 """Transactions that are worked on at once."""
 
 _NONE = np.zeros(0, dtype=np.int64)
+_NO_PAGES = np.zeros((2, 0), dtype=np.int64)
 _SECTORS = (1 << BYTES_SHIFT) - 1
 
 
@@ -43,6 +44,7 @@ class AccessLog:
         self._last = _joined([])
         self._pages: set[int] = set()
         self._new_pages: list[Ints] = []
+        """(2, n): pages, and the positions of the SMs that used them first."""
 
     def add(self, home: int, slot: int, touches: Ints) -> None:
         """What a block on the SM `home`, in its block slot, touches in a piece."""
@@ -52,17 +54,18 @@ class AccessLog:
         if self._room <= 0:
             self._flush()
 
-    def take(self) -> tuple[list[int], Ints]:
+    def take(self) -> tuple[list[int], Ints, Ints]:
         """What is new since the last call.
 
         Returns:
             of each piece, how many transactions it has; pages that were accessed for the first
-            time, in order.
+            time, in order; of each the position of the SM.
         """
         self._flush()
-        counts, found = self._counts, np.concatenate([_NONE, *self._new_pages])
+        counts = self._counts
+        pages, homes = np.concatenate([_NO_PAGES, *self._new_pages], axis=1)
         self._counts, self._new_pages = [], []
-        return counts, found
+        return counts, pages, homes
 
     def finish(self) -> tuple[LastAccesses, Accesses]:
         """What is left of the first transactions, and the last ones in full."""
@@ -92,8 +95,8 @@ class AccessLog:
         lengths = [piece.shape[1] for piece in self._gathered]
         seats = np.array(self._seats)
         self._gathered, self._seats, self._room = [], [], _CHUNK
-        self._note_pages(names >> KIND_BITS + self._page_lines_shift)
         pieces = np.repeat(np.arange(len(lengths)), lengths)
+        self._note_pages(names >> KIND_BITS + self._page_lines_shift, seats[pieces, 0])
         last, sectors = last_uses(pairs(pieces, names), sectors & _SECTORS)
         pieces = pieces[last]
         self._counts += np.bincount(pieces, minlength=len(lengths)).tolist()
@@ -104,11 +107,12 @@ class AccessLog:
             *seats[pieces].T,
         )
 
-    def _note_pages(self, pages: Ints) -> None:
-        """Note those that are new, in the order of first uses."""
-        new = [page for page in in_order_of_first_uses(pages) if page not in self._pages]
-        self._pages.update(new)
-        self._new_pages.append(np.array(new, dtype=np.int64))
+    def _note_pages(self, pages: Ints, homes: Ints) -> None:
+        """Note those that are new, in the order of first uses, with the positions of their SMs."""
+        first = first_uses(pages)
+        new = [place for place in first.tolist() if int(pages[place]) not in self._pages]
+        self._pages.update(pages[new].tolist())
+        self._new_pages.append(np.stack([pages[new], homes[new]]))
 
     def _reduce(self, chunk: LastAccesses) -> None:
         """Keep only the last one of equal transactions, with those that came before."""

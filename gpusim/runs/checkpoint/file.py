@@ -127,7 +127,10 @@ def _streams(app: SkippedApplication) -> dict[str, Columns]:
     whole, last = app.whole, app.last
     return {
         "pieces": {"transactions": _joined([one.pieces for one in app.launches])},
-        "pages": {"page": _joined([one.pages for one in app.launches])},
+        "pages": {
+            "page": _joined([one.pages for one in app.launches]),
+            "home": _joined([one.homes for one in app.launches]),
+        },
         "changes": {
             "array": _joined([one.arrays for one in changes]),
             "start": _joined([one.starts for one in changes]),
@@ -189,6 +192,7 @@ def _size(file: h5py.File) -> int:
         for number in range(len(file["applications/name"]))
         for name, table in STREAMS.items()
         for column in table.columns
+        if column.name in file[f"{number}/{name}"]
     )
     return sum(16 * int(one.size) for one in streams)
 
@@ -216,7 +220,15 @@ def _read(file: h5py.File) -> Checkpoint:
 
 def _columns(group: h5py.Group, table: Table) -> dict[str, NDArray[Any]]:
     """The columns of a table, of one length."""
-    found = {column.name: _column(group, column) for column in table.columns}
+    found = {
+        column.name: _column(group, column)
+        for column in table.columns
+        if column.older is None or column.name in group
+    }
+    rows = max(map(len, found.values()))
+    for column in table.columns:
+        if column.name not in found:
+            found[column.name] = np.full(rows, column.older)
     if len({len(column) for column in found.values()}) != 1:
         raise ValueError(f"the columns of {group.name!r} are not of one length")
     return found
@@ -242,6 +254,7 @@ def _application(
         ValueError: they do not fit each other.
     """
     pieces, pages = streams["pieces"]["transactions"], streams["pages"]["page"]
+    homes = streams["pages"]["home"]
     changes, values = streams["changes"], streams["values"]["value"]
     cuts = {
         "pieces": _cuts(rows["pieces"], len(pieces)),
@@ -256,6 +269,7 @@ def _application(
             int(rows["instructions"][number]),
             pieces[cuts["pieces"][number]],
             pages[cuts["pages"][number]],
+            homes[cuts["pages"][number]],
             _changes(changes, cuts["changes"][number], values[cuts["values"][number]]),
         )
         for number in range(len(rows["kernel"]))

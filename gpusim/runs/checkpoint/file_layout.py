@@ -67,7 +67,10 @@ PIECES = Table(
 
 PAGES = Table(
     "Pages in the order in which they are first accessed.",
-    (Column("page", "u8", "1", "virtual page number, in pages of 4 KiB"),),
+    (
+        Column("page", "u8", "1", "virtual page number, in pages of 4 KiB"),
+        Column("home", "u4", "1", "position of the SM among those of the application", older=0),
+    ),
 )
 
 CHANGES = Table(

@@ -8,8 +8,8 @@ import numpy as np
 from attrs import define, field, frozen
 
 from gpusim.core.errors import UserError
-from gpusim.core.warp_program import SECTOR_BYTES, Application, LaneChunk, Launch
-from gpusim.hardware.sm.block_scheduler import LaunchRecord
+from gpusim.core.warp_program import SECTOR_BYTES, Application, LaneChunk
+from gpusim.hardware.sm.node_scheduler import RunningCopy, SharedLaunch
 from gpusim.hardware.sm.untimed.accesses import Ints, Touched, touched_by
 from gpusim.hardware.sm.untimed.partial_launch import Rest
 from gpusim.hardware.sm.untimed.scheduler import SkippingScheduler
@@ -79,17 +79,22 @@ class RecordingScheduler(SkippingScheduler):
                 "nothing is left to start with"
             )
 
-    def _run_launch(
-        self, launch: Launch, record: LaunchRecord
-    ) -> Generator[int | None, None, None]:
+    def _run_launch(self, one: SharedLaunch) -> Generator[int | None, None, None]:
         if self.pace.skips(self):
-            rest = Rest(launch)
+            rest = self._rest_of(one)
             self._skip(rest)
             self._more = bool(rest.blocks)
         else:
             self._more = True
         if self._more:
             self.stop()
+        yield from ()
+
+    def _run_copy(self, one: RunningCopy) -> Generator[int | None, None, None]:
+        """A copy that is not skipped is the first of the rest."""
+        self._more = True
+        one.done = True
+        self.stop()
         yield from ()
 
     def _skip(self, rest: Rest) -> None:
@@ -100,14 +105,15 @@ class RecordingScheduler(SkippingScheduler):
         super()._skip(rest)
         after = arrays_of(self.application)
         pieces = np.array(kept.pieces, dtype=np.int64)
-        pieces[pieces == _PIECE], pages = kept.log.take()
+        pieces[pieces == _PIECE], pages, homes = kept.log.take()
         kept.launches.append(
             SkippedLaunch(
                 Shape.of(rest.launch),
-                rest.next,
+                sum(rest.next),
                 self.passed - passed,
                 pieces,
                 pages,
+                homes,
                 changes(before, after),
             )
         )

@@ -9,7 +9,6 @@ from gpusim.hardware.sm.untimed.accesses import KIND_BITS, Ints
 from gpusim.hardware.sm.untimed.partial_launch import Rest
 from gpusim.hardware.sm.untimed.scheduler import Pace, SkippingScheduler
 from gpusim.hardware.sm.warp import SkippedBlock
-from gpusim.hardware.walk import PageTable
 from gpusim.machine.machine import Machine
 from gpusim.runs.checkpoint.changes import arrays_of, hash_of
 from gpusim.runs.checkpoint.state import (
@@ -71,7 +70,7 @@ class Replay(Pace):
                     "begin with the same content"
                 )
             scheduler.tape = Tape(kept, covered, self.name)
-            scheduler.page_table = machine.page_table
+            scheduler.page_shift = machine.page_table.page_shift
 
 
 class ReplayingScheduler(SkippingScheduler):
@@ -81,11 +80,11 @@ class ReplayingScheduler(SkippingScheduler):
 
     Attributes:
         tape: what was kept.
-        page_table: of the machine.
+        page_shift: of the machine's pages.
     """
 
     tape: Tape
-    page_table: PageTable
+    page_shift: int
 
     def _skip(self, rest: Rest) -> None:
         if not self.pace.skips(self):
@@ -98,14 +97,18 @@ class ReplayingScheduler(SkippingScheduler):
         if self.tape.end(self.skipped):
             self._warm_with(self.tape.rest_of_summary())
 
-    def _begin(self, rest: Rest, first: int, blocks: list[SkippedBlock]) -> None:
+    def _begin(self, rest: Rest, gpu: int, first: int, blocks: list[SkippedBlock]) -> None:
         """Nothing is executed."""
 
     def _map_pages(self, launch: SkippedLaunch) -> None:
         """Frames are given out in the order of first uses, which transactions do not keep."""
-        shift = self.page_table.page_shift - PAGE_SHIFT
-        for page in launch.pages.tolist():
-            self.page_table.walk(self.asid, page >> shift)
+        if len(launch.homes) and int(launch.homes.max()) >= len(self._sms):
+            raise self.tape.damaged("it has pages of SMs that there are not")
+        pages = launch.pages >> self.page_shift - PAGE_SHIFT
+        first: dict[int, int] = {}
+        for page, home in zip(pages.tolist(), launch.homes.tolist(), strict=True):
+            first.setdefault(page, home)
+        self.passage.map_pages(first)
 
     def _advance(self, block: SkippedBlock) -> bool:
         count = self.tape.next_piece()

@@ -8,7 +8,9 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from gpusim.config.node import NodeConfig
 from gpusim.config.schema import GpuConfig
+from gpusim.core.policy import PolicyConfig
 from gpusim.core.warp_program import Launch
 from gpusim.runs.checkpoint.changes import Changes
 
@@ -96,6 +98,7 @@ class SkippedLaunch:
         pieces: how many transactions each piece has that a block executes when it is its turn;
             `ENDED` instead of one, `AGAIN` between two of one turn.
         pages: of `PAGE_SHIFT`, that the application accesses for the first time, in order.
+        homes: of each, the position of the SM that does.
         changes: what it changes in the program's arrays.
     """
 
@@ -104,6 +107,7 @@ class SkippedLaunch:
     instructions: int
     pieces: NDArray[np.int64]
     pages: NDArray[np.int64]
+    homes: NDArray[np.int64]
     changes: Changes
 
 
@@ -165,13 +169,21 @@ class Checkpoint:
 
 def requirements(config: GpuConfig) -> dict[str, str]:
     """What of a machine decides which transactions there are, and in which order."""
-    sm, options = config.sm, config.block_scheduler.options
+    sm = config.sm
     limits = ("warp_size", "max_threads", "max_warps", "max_blocks", "registers", "shared_memory")
     return {
         "l1.line": str(config.l1.line),
         **{f"sm.{name}": str(getattr(sm, name)) for name in limits},
         "side caches": ", ".join(config.side_caches) or "none",
-        "block_scheduler": " ".join(
-            [config.block_scheduler.policy, *(f"{k}={v}" for k, v in sorted(options.items()))]
-        ),
+        "block_scheduler": _in_words(config.block_scheduler),
+        **({} if config.node is None else _of_node(config.node)),
     }
+
+
+def _in_words(policy: PolicyConfig) -> str:
+    return " ".join([policy.policy, *(f"{k}={v}" for k, v in sorted(policy.options.items()))])
+
+
+def _of_node(node: NodeConfig) -> dict[str, str]:
+    """How many GPUs share the blocks of a launch, and how."""
+    return {"node.gpus": str(node.gpus), "node.blocks": _in_words(node.blocks)}

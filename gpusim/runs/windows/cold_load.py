@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from gpusim.config.schema import GpuConfig
+from gpusim.hardware.node import make_topology
 
 
 def cold_load(config: GpuConfig) -> int:
     """Core cycles of the way of a load to DRAM and back, and of the walk before it.
 
     Latencies alone, no queues and no flits.  Of the reads of a walk all but the last one hit in the
-    L2 cache, if they go there.
+    L2 cache, if they go there.  On a node it is DRAM of the farthest GPU, of a page that is mapped
+    where it lies.
     """
-    return _walk(config) + _read(config)
+    return _walk(config) + _read(config) + _links(config) + _far_fault(config)
 
 
 def _walk(config: GpuConfig) -> int:
@@ -34,6 +36,25 @@ def _walk(config: GpuConfig) -> int:
 def _read(config: GpuConfig) -> int:
     l1 = config.l1.latency.cycles(config.clock)
     return l1 + 2 * _network(config) + _bank(config) + _dram(config)
+
+
+def _links(config: GpuConfig) -> int:
+    """The way to the farthest GPU and back, and through its crossbar."""
+    node = config.node
+    if node is None or node.gpus == 1:
+        return 0
+    routes = make_topology(node.link.topology, node.gpus).routes
+    most = max(len(way) for ways in routes for way in ways)
+    before = _bank(config) if node.caching == "reader" else 0
+    return before + 2 * (most * node.link.latency.cycles(config.clock) + _network(config))
+
+
+def _far_fault(config: GpuConfig) -> int:
+    """What the host takes to answer for a page; the walk that is begun anew is left out."""
+    if config.node is None or config.node.host_mmu is None:
+        return 0
+    host, clock = config.node.host_mmu, config.clock
+    return 2 * host.trip.cycles(clock) + host.latency.cycles(clock)
 
 
 def _network(config: GpuConfig) -> int:

@@ -55,6 +55,12 @@ def plan_windows(model: LoadedModel, workload: Workload, sample: str) -> Measuri
         UserError: `sample` is none, or the workload cannot be sampled.
     """
     plan = parse_sample(sample)
+    node = model.config.node
+    if node is not None and node.copy_engines is not None:
+        raise UserError(
+            "--sample: windows are measured in warp instructions, and copies of copy engines have "
+            "none: not with node.copy_engines, so that SMs execute copies"
+        )
     count = len(workload.applications)
     if count > 1 and not workload.relaunch:
         raise UserError(

@@ -181,9 +181,7 @@ class _Planner:
                     sms=() if placed else sms or tuple(counts),
                 )
 
-    def _splits(
-        self, point: Point, counts: list[int], placed: bool
-    ) -> Iterator[tuple[int, ...]]:
+    def _splits(self, point: Point, counts: list[int], placed: bool) -> Iterator[tuple[int, ...]]:
         """SMs of each application; empty: as the workload says."""
         step = self._sweep.split_step
         if not step:

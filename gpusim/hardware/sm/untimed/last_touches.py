@@ -64,11 +64,9 @@ def last_uses(groups: Ints, sectors: Ints) -> tuple[Ints, Ints]:
     return last[order], together[order]
 
 
-def in_order_of_first_uses(numbers: Ints) -> list[int]:
-    """Each number once."""
-    first = len(numbers) - 1 - last_of(pairs(0, numbers[::-1]))[2]
-    found: list[int] = numbers[np.sort(first)].tolist()
-    return found
+def first_uses(numbers: Ints) -> Ints:
+    """The place of the first one of equal numbers, in order."""
+    return np.sort(len(numbers) - 1 - last_of(pairs(0, numbers[::-1]))[2])
 
 
 class LastTouches:
@@ -85,7 +83,8 @@ class LastTouches:
             among all touches.
         pages, seats, page_at: of each SM (and slot) and page the last use, in order: number of the
             page, SM and block slot (`SLOT_BITS`), and number of the touch.
-        found: pages in the order of their first uses.
+        found: pages in the order of their first uses, each with the position of the SM that used
+            it first.
         blocks: by seat, the block that was there last.
     """
 
@@ -95,7 +94,7 @@ class LastTouches:
         self._long = long
         self.names = self.sectors = self.homes = self.at = _NONE
         self.pages = self.seats = self.page_at = _NONE
-        self.found: dict[int, None] = {}
+        self.found: dict[int, int] = {}
         self.blocks: dict[int, SkippedBlock] = {}
         self._pieces = 0
         self._gathered: list[Ints] = []
@@ -139,7 +138,10 @@ class LastTouches:
         ends = np.flatnonzero(last)
         pages, at = pages[ends], ends + self._next
         seats = seats[np.searchsorted(piece_ends, ends, side="right")]
-        self.found.update(dict.fromkeys(in_order_of_first_uses(pages)))
+        first = first_uses(pages)
+        homes = seats[first] >> SLOT_BITS
+        for page, home in zip(pages[first].tolist(), homes.tolist(), strict=True):
+            self.found.setdefault(page, home)
         pages, seats = _after(self.pages, pages), _after(self.seats, seats)
         users = seats if self._by_slot else seats >> SLOT_BITS
         used_last = np.sort(last_of(pairs(users, pages))[2])

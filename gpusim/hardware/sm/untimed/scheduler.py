@@ -12,9 +12,17 @@ from collections.abc import Generator, Iterator, Sequence
 
 from mypy_extensions import mypyc_attr
 
+from gpusim.core.copies import Copy
 from gpusim.core.streams import DEFAULT_STREAM, stream_use
 from gpusim.core.warp_program import Application, LaneChunk, Launch, Segment
-from gpusim.hardware.sm.block_scheduler import BlockScheduler, LaunchRecord, Running
+from gpusim.hardware.sm.block_scheduler import LaunchRecord
+from gpusim.hardware.sm.node_scheduler import (
+    GpuSeats,
+    NodeScheduler,
+    RunningCopy,
+    Share,
+    SharedLaunch,
+)
 from gpusim.hardware.sm.occupancy import Occupancy
 from gpusim.hardware.sm.sm import Sm
 from gpusim.hardware.sm.start_rate import StartRate
@@ -56,12 +64,13 @@ class Pace:
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class SkippingScheduler(BlockScheduler):
+class SkippingScheduler(NodeScheduler):
     """Skips and times as its pace says; set `pace` and `passage` before the first cycle.
 
     While it skips, blocks are in residence as they would be if they were timed: as many as the
     SMs hold, each on the SM that the placement chooses.  Those in residence execute a piece of
     their program each, in turn.  Those that have begun are timed from where they are, on their SMs.
+    A copy that is skipped is executed as by SMs.
 
     Attributes:
         pace: what to skip.
@@ -75,7 +84,8 @@ class SkippingScheduler(BlockScheduler):
         waiting_pieces: of these, and of earlier ones, that warps had not begun, as they came apart.
         paused: how many blocks have been paused, each as often as it was.
         paused_again: how many of these pauses were of blocks that had been paused before.
-        in_streams: launches that named a stream, and ran after those before them all the same.
+        in_streams: launches that named a stream or a GPU, and ran after those before them all the
+            same.
     """
 
     pace: Pace
@@ -96,8 +106,8 @@ class SkippingScheduler(BlockScheduler):
     _issued: int = 0
     """While nothing is timed: what has been issued."""
 
-    _paused: list[SkippedBlock]
-    """What was timed last, and has not ended."""
+    _paused: list[list[SkippedBlock]]
+    """By GPU, what was timed last, and has not ended."""
 
     _log: LastTouches | None = None
     """What has been touched and has not passed."""
@@ -108,6 +118,9 @@ class SkippingScheduler(BlockScheduler):
     _held: list[Beside]
     """What SMs hold while it is timed."""
 
+    _gpu_of: list[int]
+    """By SM, its GPU."""
+
     @property
     def executed(self) -> int:
         """Warp instructions that have been skipped or issued."""
@@ -115,6 +128,9 @@ class SkippingScheduler(BlockScheduler):
 
     def start(self, sms: Sequence[Sm], rooms: list[Occupancy]) -> None:
         self._turns = {}
+        self._gpu_of = [0] * len(sms)
+        for number, seats in enumerate(self._seats):
+            self._gpu_of[seats.first : seats.first + seats.count] = [number] * seats.count
         self._held = [Beside() for _ in sms]
         super().start(sms, rooms)
 
@@ -145,22 +161,24 @@ class SkippingScheduler(BlockScheduler):
         for beside in self._held:
             beside.count(self._turns_of(rest), self.env._now)
             beside.clear()
-        paused: list[SkippedBlock] = []
+        paused: list[list[SkippedBlock]] = [[] for _ in self._seats]
         for block in self._resident:
             if not block.live:
                 continue
+            begun = rest.begun_as(block.index)
             left = block.pause()
             if left is None:
                 asked = self._sms[block.sm].asked()
                 chunks = rest.run_block_beside(block.index, self._config.warp_size, asked)
-                left = chunks, rest.segments_of(block.index)
-            paused.append(self._without_clock(block.sm, block.slot, block.warp_slots, *left))
+                left = chunks, [] if begun is None else begun.segments
+            again = self._without_clock(block.sm, block.slot, block.warp_slots, *left)
+            paused[self._gpu_of[block.sm]].append(again)
             self.executed_pieces += block.pieces * len(block.warp_slots)
             self.paused += 1
-            if rest.has_been_paused(block.index):
+            if begun is not None and begun.been_paused:
                 self.paused_again += 1
-            paused[-1].been_paused = True
-            for queue in paused[-1].segments:
+            again.been_paused = True
+            for queue in again.segments:
                 self.waiting_pieces += len(queue)
         self._paused = paused
         self.process.wake.now()
@@ -170,7 +188,6 @@ class SkippingScheduler(BlockScheduler):
 
     def _before(self, launch: Launch) -> int:
         """No time passes before a launch that is skipped."""
-        self.launch += 1
         return 0 if self.pace.skips(self) else super()._before(launch)
 
     def _places_more(self) -> bool:
@@ -181,18 +198,37 @@ class SkippingScheduler(BlockScheduler):
         for index, launch in enumerate(application.launches()):
             if self._stopped:
                 return
-            self.in_streams += int(stream_use(launch).stream != DEFAULT_STREAM)
+            use = stream_use(launch)
+            self.in_streams += int(use.stream != DEFAULT_STREAM or use.gpu is not None)
+            self.launch += 1
             one = self._begin_launch(launch, index)
             while (left := one.record.work_begin - self.env._now) > 0:
                 yield left
             self._begin_work(one)
-            yield from self._run_launch(launch, one.record)
+            if isinstance(one, RunningCopy):
+                yield from self._run_copy(one)
+            elif isinstance(one, SharedLaunch):
+                yield from self._run_launch(one)
             self._end_launch(one)
 
-    def _run_launch(
-        self, launch: Launch, record: LaunchRecord
-    ) -> Generator[int | None, None, None]:
-        rest = Rest(launch)
+    def _as_copy(self, launch: Launch) -> Copy | None:
+        return None if self.pace.skips(self) else super()._as_copy(launch)
+
+    def _start_copy(self, one: RunningCopy) -> None:
+        """Nothing: it may have to wait until it may be timed."""
+
+    def _run_copy(self, one: RunningCopy) -> Generator[int | None, None, None]:
+        while not self.pace.may_time(self):
+            yield None
+        super()._start_copy(one)
+        while not one.is_over():
+            self._take_ended()
+            if not one.is_over():
+                yield self._pause()
+
+    def _run_launch(self, one: SharedLaunch) -> Generator[int | None, None, None]:
+        launch, record = one.launch, one.record
+        rest = self._rest_of(one)
         while rest.blocks and not self._stopped:
             self._skip(rest)
             self._pass_all(ended=not rest.blocks)
@@ -202,39 +238,45 @@ class SkippingScheduler(BlockScheduler):
                 yield None
             record.blocks = 0
             self._rest = rest
-            self._paused = []
-            yield from self._time(rest, record)
+            self._paused = [[] for _ in self._seats]
+            placed = yield from self._time(rest, record)
             self._turns_of(rest).end()
-            rest.go_on(record.blocks, self._paused)
+            rest.go_on(placed, self._paused)
             self._rest = None
             self._issued = self.issued()
             self._pausing = False
         record.blocks = launch.blocks - rest.blocks
 
-    def _time(self, rest: Rest, record: LaunchRecord) -> Generator[int | None, None, None]:
-        """Place what is left of a launch, until it is paused, and wait until all has ended."""
+    def _rest_of(self, one: SharedLaunch) -> Rest:
+        """The whole of a launch, of which nothing has begun."""
+        return Rest(one.launch, [share.blocks for share in one.shares])
+
+    def _time(self, rest: Rest, record: LaunchRecord) -> Generator[int | None, None, list[int]]:
+        """Place what is left of a launch, until it is paused, and wait until all has ended.
+
+        Returns:
+            how many blocks were placed, by GPU.
+        """
         whole = self._running.pop()
-        one = Running(rest, record, whole.blocks)
+        shares = [Share(rest.numbers_of(gpu)) for gpu in range(len(self._seats))]
+        one = SharedLaunch(rest, record, whole.blocks, shares)
         one.works = True
         self._running.append(one)
-        self._rate = StartRate(self._dispatch)
+        self._rates = [StartRate(self._dispatch) for _ in self._seats]
         while not one.is_over():
             self._take_ended()
             self._place_blocks()
             if not one.is_over():
                 yield self._pause()
         self._running[:] = [whole]
+        return [share.next for share in shares]
 
-    def _place(self, one: Running) -> bool:
+    def _choose(self, launch: Launch, block: int, gpu: GpuSeats) -> int | None:
         """A block that has begun goes back to its SM."""
-        rest = one.launch
-        if not isinstance(rest, Rest) or one.next >= len(rest.begun):
-            return super()._place(one)
-        home = rest.begun[one.next].home
-        fits = self._rooms[home].fits(rest)
-        if fits:
-            self._put(one, one.next, home)
-        return fits
+        begun = launch.begun_as(block) if isinstance(launch, Rest) else None
+        if begun is None:
+            return super()._choose(launch, block, gpu)
+        return begun.home if self._rooms[begun.home].fits(launch) else None
 
     # -- without a clock -------------------------------------------------------------------------
 
@@ -242,12 +284,13 @@ class SkippingScheduler(BlockScheduler):
         """Execute blocks until the pace says otherwise, or none is left."""
         if not self.pace.skips(self):
             return
-        resident = rest.begun
+        resident = rest.resident()
         for block in resident:
             block.slot, block.warp_slots = self._rooms[block.home].take(rest)
         shares = self._turns_of(rest).shares()
         while self.pace.skips(self):
-            self._begin_some(rest, resident)
+            if self._begin_some(rest):
+                resident = rest.resident()
             self.in_turn = len(resident)
             if not resident:
                 break
@@ -261,32 +304,53 @@ class SkippingScheduler(BlockScheduler):
                 if not self.pace.skips(self):
                     break
             if ended:
-                resident[:] = [block for block in resident if block not in ended]
+                rest.drop(ended)
+                resident = rest.resident()
         for block in resident:
             self._rooms[block.home].give_back(rest, block.slot, block.warp_slots)
 
-    def _begin_some(self, rest: Rest, resident: list[SkippedBlock]) -> None:
-        """Begin further blocks, as many as the SMs can hold."""
-        first, begun = rest.next, []
-        while rest.next < rest.launch.blocks and self.pace.may_begin(self):
-            home = self._placement.pick(
-                rest, rest.next, len(self._sms), lambda sm: self._rooms[sm].fits(rest)
-            )
-            if home is None:
-                break
-            slot, warp_slots = self._rooms[home].take(rest)
-            begun.append(self._without_clock(home, slot, warp_slots, iter(()), []))
-            rest.next += 1
-            self.skipped += 1
-        self._begin(rest, first, begun)
-        resident += begun
+    def _begin_some(self, rest: Rest) -> bool:
+        """Begin further blocks, as many as the SMs can hold, of all GPUs in turn.
 
-    def _begin(self, rest: Rest, first: int, blocks: list[SkippedBlock]) -> None:
-        """Begin to execute blocks that follow each other in the grid."""
-        warp_size = self._config.warp_size
-        rest.execute_in_step(range(first, first + len(blocks)), warp_size, self._touched)
-        for index, block in enumerate(blocks, first):
-            block.chunks = rest.begin(index, warp_size, self._sms[block.home].asked())
+        Returns:
+            Whether there are some.
+        """
+        firsts = list(rest.next)
+        begun: list[list[SkippedBlock]] = [[] for _ in firsts]
+        gpus = list(range(len(firsts)))
+        while gpus:
+            for gpu in list(gpus):
+                block = self._begin_one(rest, gpu)
+                if block is None:
+                    gpus.remove(gpu)
+                else:
+                    begun[gpu].append(block)
+        for gpu, blocks in enumerate(begun):
+            if blocks:
+                self._begin(rest, gpu, firsts[gpu], blocks)
+                rest.begun[gpu] += blocks
+        return any(begun)
+
+    def _begin_one(self, rest: Rest, gpu: int) -> SkippedBlock | None:
+        """Give the next block of a GPU its place; None: there is none, or it has to wait."""
+        share, place = rest.shares[gpu], rest.next[gpu]
+        if place == len(share) or not self.pace.may_begin(self):
+            return None
+        home = super()._choose(rest, share[place], self._seats[gpu])
+        if home is None:
+            return None
+        slot, warp_slots = self._rooms[home].take(rest)
+        rest.next[gpu] += 1
+        self.skipped += 1
+        return self._without_clock(home, slot, warp_slots, iter(()), [])
+
+    def _begin(self, rest: Rest, gpu: int, first: int, blocks: list[SkippedBlock]) -> None:
+        """Begin to execute blocks that follow each other in the share of a GPU."""
+        warp_size, share = self._config.warp_size, rest.shares[gpu]
+        places = range(first, first + len(blocks))
+        rest.execute_in_step(gpu, places, warp_size, self._touched)
+        for place, block in zip(places, blocks, strict=True):
+            block.chunks = rest.begin(share[place], warp_size, self._sms[block.home].asked())
 
     def _in_turn(self, resident: list[SkippedBlock], shares: list[float]) -> list[SkippedBlock]:
         """The blocks that have a turn now; faster blocks of an SM have more turns."""
@@ -323,8 +387,9 @@ class SkippingScheduler(BlockScheduler):
         """Warps that were at different places still are."""
         rest = block.launch
         assert isinstance(rest, Rest)
-        if left := rest.segments_of(block.index):
-            block.go_on_with(left)
+        begun = rest.begun_as(block.index)
+        if begun is not None and begun.segments:
+            block.go_on_with(begun.segments)
         self._held[block.sm].begins(block, self._turns_of(rest), self.env._now)
 
     def _free(self, block: Block) -> None:

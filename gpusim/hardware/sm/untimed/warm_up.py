@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Final, TypeAlias
+from collections.abc import Sequence
+from typing import Final, Protocol, TypeAlias
 
 import numpy as np
 from attrs import frozen
@@ -25,9 +25,6 @@ from gpusim.hardware.sm.untimed.last_touches import (
 
 Rows: TypeAlias = NDArray[np.bool_]
 
-Translate = Callable[[int, int], Mapping]
-"""What a page of an address space is mapped to; if it is not yet, it gets its frame."""
-
 ROOM: Final = 2
 """How many times the capacity of a cache or TLB passes through it, of the last accesses: sets do
 not fill evenly [our choice]."""
@@ -39,6 +36,31 @@ _KINDS: Final = (1 << KIND_BITS) - 1
 _LOAD: Final = int(Kind.LOAD)
 
 
+class PlacedPages(Protocol):
+    """Pages, as accesses without a clock place and find them."""
+
+    def touch(self, asid: int, page: int, place: int) -> Mapping:
+        """What a page of an address space is mapped to; if it is not yet, it gets its frame.
+
+        Args:
+            asid: the address space.
+            page: number of the page.
+            place: position of the SM that uses it, among those of its application.
+        """
+
+    def settle(self, asid: int, pages: Ints, places: Ints) -> Rows | None:
+        """Let all happen that uses of pages bring with them.
+
+        Args:
+            asid: the address space.
+            pages: in the order in which SMs use them; they have frames.
+            places: of each, the position of the SM.
+
+        Returns:
+            which of the uses are of pages that their SM's GPU may go on using; None: all.
+        """
+
+
 @frozen(eq=False)
 class PassageSite:
     """Where the accesses of an application pass in a machine.
@@ -47,9 +69,9 @@ class PassageSite:
         app, asid: index and address space of the application.
         points: the way of each SM through its first TLB and L1 cache.
         next_tlbs: of each SM, what is behind its first TLB, by a number.
-        parts: of each SM, the partition of the L2 cache that it is near to.
+        parts: of each SM, the partition of the L2 cache that it is near to, counted over all GPUs.
         behind: what is behind all L1 caches.
-        translate: the page table.
+        pages: where pages lie.
         by_slot: TLBs ask for block slots.
         keeps_l1: L1 caches are not emptied at the end of a launch.
     """
@@ -60,7 +82,7 @@ class PassageSite:
     next_tlbs: Sequence[int]
     parts: Sequence[int]
     behind: Behind
-    translate: Translate
+    pages: PlacedPages
     by_slot: bool
     keeps_l1: bool
 
@@ -72,7 +94,7 @@ class Passage:
         self._app = site.app
         self._asid = site.asid
         self._space = site.asid << ASID_SHIFT
-        self._translate = site.translate
+        self._pages = site.pages
         self._by_slot = site.by_slot
         self._keeps_l1 = site.keeps_l1
         self._points = list(site.points)
@@ -108,7 +130,10 @@ class Passage:
         log.join()
         if not len(log.pages):
             return
-        mappings = {page: self._translate(self._asid, page) for page in log.found}
+        mappings = self.map_pages(log.found)
+        keeps = self._pages.settle(self._asid, log.pages, log.seats >> SLOT_BITS)
+        if keeps is not None:
+            mappings = self.map_pages(log.found)
         lines = log.names >> KIND_BITS
         pages, number = np.unique(lines >> self._shift, return_inverse=True)
         moved = np.array([mappings[page].delta for page in pages.tolist()]) << self._shift
@@ -116,8 +141,14 @@ class Passage:
         if self._keeps_l1 or not ended:
             self._through_l1(log, lines, physical)
         small = all(one.pages == 1 for one in mappings.values())
-        used = np.flatnonzero(self._in_tlbs(log)) if small else np.arange(len(log.pages))
+        rows = self._in_tlbs(log) if small else np.ones(len(log.pages), dtype=bool)
+        used = np.flatnonzero(rows if keeps is None else rows & keeps)
         self._through_tlbs_and_l2(log, used, physical)
+
+    def map_pages(self, first: dict[int, int]) -> dict[int, Mapping]:
+        """What pages are mapped to, each with the position of the SM that uses it first."""
+        touch, asid = self._pages.touch, self._asid
+        return {page: touch(asid, page, place) for page, place in first.items()}
 
     def _through_l1(self, log: LastTouches, lines: Ints, physical: Ints) -> None:
         rows = np.flatnonzero(self._in_l1(log))
@@ -138,7 +169,9 @@ class Passage:
         names = log.names[rows]
         of: Ints | int = 0
         if self._behind.by_part:
-            of = np.where(names & _KINDS == _LOAD, self._parts[log.homes[rows]], 0)
+            of = self._parts[log.homes[rows]]
+            if not self._behind.stores_by_part:
+                of = np.where(names & _KINDS == _LOAD, of, 0)
         last, sectors = last_uses(pairs(of, names), log.sectors[rows])
         parts = [] if isinstance(of, int) else of[last].tolist()
         kinds = names[last] & _KINDS
