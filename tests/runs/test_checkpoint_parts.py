@@ -74,8 +74,9 @@ def test_pages_are_told_once_in_the_order_in_which_they_are_used_first() -> None
     log.add(0, 0, touches([(line, 1, 0) for line in (320, 0, 321, 33)]))
     log.add(0, 0, touches([]))
     log.add(1, 0, touches([(line, 1, 0) for line in (0, 96, 320)]))
-    counts, pages = log.take()
+    counts, pages, homes = log.take()
     assert (counts, pages.tolist()) == ([4, 0, 3], [10, 0, 1, 3])
+    assert homes.tolist() == [0, 0, 0, 1]
     log.add(0, 0, touches([(1, 1, 0), (64, 1, 0)]))
     assert log.take()[1].tolist() == [2]
 
