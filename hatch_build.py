@@ -166,9 +166,9 @@ def _extensions(folder: Path) -> list[Path]:
 
 
 def _tell_terminal(line: str) -> None:
-    """Tell whoever sits there: pip shows nothing of a build that succeeds."""
+    """Write a line to the terminal itself: pip shows nothing of a build that succeeds."""
     if not sys.stderr.isatty():
-        with suppress(OSError):  # nobody does
+        with suppress(OSError):  # there is no terminal
             Path("/dev/tty").write_text(f"\n{line}\n", encoding="utf-8")
 
 
@@ -230,7 +230,7 @@ def compile_modules(modules: list[str]) -> None:
     )
     for extension in extensions:
         extension.sources = _in_units(extension.sources)
-        if os.name == "posix":  # nobody calls into it from elsewhere: calls within it go straight
+        if os.name == "posix":  # no other library calls into it: calls within it go straight
             extension.extra_compile_args += ["-fvisibility=hidden", "-fno-semantic-interposition"]
         extension.include_dirs.append(f"build/{PACKAGE}")  # headers of a group with a dotted name
     setup(

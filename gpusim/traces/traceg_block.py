@@ -119,7 +119,7 @@ class _Parser:
         self._scoreboard = Scoreboard(self.block.warps[number], self.block.asked)
 
     def end_warp(self) -> None:
-        """The warp so far has no more instructions: what its last arithmetic costs is told."""
+        """The warp so far has no more instructions: add what its last arithmetic costs."""
         if self._warp >= 0:
             self._scoreboard.settle(())
 

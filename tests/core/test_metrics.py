@@ -88,7 +88,7 @@ def test_sums_are_read() -> None:
     ],
 )
 def test_formulas(formula: Formula, value: float | None) -> None:
-    """Three instances, of which one was asked by two applications and one by nobody."""
+    """Three instances, of which one was asked by two applications and one by none."""
     told = scope(
         rows("here", 0, "a", hits=4, lookups=10),
         rows("here", 0, "b", hits=6, lookups=20),

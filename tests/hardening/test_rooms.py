@@ -69,7 +69,7 @@ def test_a_text_that_is_stored_once_for_all_rows(tmp_path: Path):
 
 @pytest.mark.skipif(os.name != "posix", reason="pipes have names")
 def test_pipes_where_small_files_should_be(tmp_path: Path, monkeypatch):
-    """Whoever opens one waits until somebody writes."""
+    """Opening a pipe waits until a process writes into it."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "settings"))
     (tmp_path / "settings" / "gpusim").mkdir(parents=True)
     os.mkfifo(tmp_path / "settings" / "gpusim" / "trusted.json")

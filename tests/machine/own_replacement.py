@@ -12,7 +12,7 @@ class MostRecent(Replacement):
     """The entry that was used last goes."""
 
     heard: Counter[str]
-    """What all of them were told since the last one was made."""
+    """Calls of the methods of all of them since the last one was made."""
 
     def __init__(self, *, ways: int = 0) -> None:
         super().__init__()

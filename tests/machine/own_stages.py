@@ -29,7 +29,7 @@ class PassOn(StageProcess):
 
 
 class NextPage(StageProcess):
-    """Asks for the next page, too, and keeps it for whoever asks for that.
+    """Asks for the next page, too, and keeps it until a translation asks for that.
 
     Attributes:
         kinds: why it was asked, of all translations that came.

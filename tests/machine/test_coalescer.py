@@ -42,7 +42,7 @@ def run(
     base: int = BASE,
     attach: Any = None,
 ) -> Run:
-    """One warp loads from pages of an array of so many bytes, one after the other."""
+    """One warp loads from pages of an array of `of` bytes, one after the other."""
     script = []
     for number, page in enumerate(pages):
         script += [("load", base + PAGE * page + 128 * number), ("wait",)]

@@ -32,7 +32,7 @@ def test_the_table_of_orch_has_136_bytes():
 
 
 def test_full_page_numbers_and_flags_of_orch():
-    # 16 SMs: 64 entries get the 4 bits that told their set; 16 blocks a flag each
+    # 16 SMs: 64 entries get the 4 bits that chose their set; 16 blocks a flag each
     assert added("partitioning") == {
         "block_scheduler: table of hit rates": 136,
         "tlb.L1: entries": 16 * 64 * 4 / 8,

@@ -86,13 +86,13 @@ def pair(first: Script, second: Script) -> list[Tenant]:
 
 
 def reuse(lines: int, pause: int = 1) -> Script:
-    """So many lines of one set of the L2 cache, three times; atomics do not stop in the L1."""
+    """`lines` lines of one set of the L2 cache, three times; atomics do not stop in the L1."""
     steps = [(("atomic", BASE + i * SAME_SET), ("wait",), ("compute", pause)) for i in range(lines)]
     return [step for three in steps for step in three] * 3
 
 
 def hits(partition: str, own: int, others: int) -> tuple[int, int]:
-    """L2 hits of two applications that reuse so many lines of the same set, the first slowly."""
+    """L2 hits of two applications that reuse lines of the same set, the first slowly."""
     config = change(SMALL, sm={"count": 2}, l2={"partition": partition}, memory={"page": 2 << 20})
     run = Run.of(config, pair(reuse(own, 600), reuse(others)))
     return run.count("l2", "hits", "first"), run.count("l2", "hits", "second")

@@ -95,7 +95,7 @@ def test_a_look_is_no_use_of_an_entry() -> None:
     assert array.peek(6, 0) is None
     assert array.next_victim(6) == 2
     array.insert(6, third, 0)
-    assert array.peek(2, 0) is None, "it was used longest ago, whoever looked at it"
+    assert array.peek(2, 0) is None, "it was used longest ago: looks are no uses"
     large = Mapping(512, 512, 512)
     array.insert(700, large, 0)
     assert array.peek(900, 0) is large

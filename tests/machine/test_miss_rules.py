@@ -204,7 +204,7 @@ PAGES = st.lists(st.lists(st.integers(0, 20), min_size=1, max_size=3), min_size=
 def test_all_rules_translate_the_same(
     warps: list[list[list[int]]], rule: str, merging: bool, mshrs: int
 ) -> None:
-    """Conservation is checked at the end of every run; here, that nobody is lost or doubled."""
+    """Conservation is checked at the end of every run; here, that no load is lost or doubled."""
     scripts = [
         [
             step

@@ -162,7 +162,7 @@ def test_a_table_that_has_a_page_where_it_does_not_lie_is_a_violation() -> None:
     done = run_on(_host(), [("load", page(1)), ("wait",)])
     check_conservation(done.machine)
     tag = page(1) >> 12
-    done.machine.page_table.remap(0, tag)  # and nothing is told of it
+    done.machine.page_table.remap(0, tag)  # and nothing else learns of it
     with pytest.raises(ConservationError, match="the table of GPU 0 has page 0x100001"):
         check_conservation(done.machine)
 

@@ -17,7 +17,7 @@ from tests.machine.test_stages import MISS_EVERYWHERE, pages, with_pages
 
 
 def run(kind: str, *walked: int, of: int = 64, apart: int = 600) -> Run:
-    """One warp loads from pages of an array of so many, one after the other, cycles apart."""
+    """One warp loads from pages of an array of `of` pages, one after the other, cycles apart."""
     stage: Any = {"prefetch": StageConfig(PolicyConfig(kind))}
     config = attrs.evolve(SMALL, stage=stage, stages=("L1", "L2", "prefetch", "walk"))
     script = [step for page in walked for step in (*pages(page), ("compute", apart))]

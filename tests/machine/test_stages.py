@@ -44,7 +44,7 @@ def pages(*numbers: int) -> Script:
 
 
 def with_pages(count: int, *scripts: Script, config: GpuConfig) -> Run:
-    """A run of an application whose only array has so many pages."""
+    """A run of an application whose only array has `count` pages."""
     application = ScriptedApplication(
         [ScriptedLaunch([list(scripts)])], buffers=(Buffer("a", BASE, PAGE * count),)
     )

@@ -102,7 +102,7 @@ def test_a_sub_entry_is_filled_for_its_page_alone() -> None:
     ],
 )
 def test_reach(pages: int, misses: tuple[int, int, int]) -> None:
-    """Twice over so many pages in turn."""
+    """`pages` pages in turn, twice."""
     addresses = [PAGE * page + 128 * (page % 64) for page in range(pages)]
     run = on_sms(THREE, at(1, *addresses, *addresses))
     assert tuple(run.count(f"tlb/{level}", "misses") for level in LEVELS) == misses

@@ -157,7 +157,7 @@ def test_a_level_without_latency() -> None:
 
 
 class Diary(SetAssociativeArray):
-    """Writes down what it is told of kernels and blocks."""
+    """Writes down what it hears of kernels and blocks."""
 
     def __init__(self, config: Any) -> None:
         super().__init__(config)

@@ -26,7 +26,7 @@ VPN = BASE // PAGE
 
 
 class Keeper(FillPolicy):
-    """Keeps every page itself, without limit, and writes down what it is told."""
+    """Keeps every page itself, without limit, and writes down what it is given."""
 
     def __init__(self, apps: int, sms: int, warps: int) -> None:
         self.made_with = (apps, sms, warps)

@@ -1,4 +1,4 @@
-"""Which waiting walk begins: orders worked out by hand, and what an order is told.
+"""Which waiting walk begins: orders worked out by hand, and what an order is given.
 
 The machine is that of `test_latency`, with one walker.
 """
@@ -50,7 +50,7 @@ class Negative(WalkOrder):
 
 
 class Diary(WalkOrder):
-    """First come, first served; writes down what it is told."""
+    """First come, first served; writes down what it is given."""
 
     def __init__(self) -> None:
         self.told: list[tuple[Any, ...]] = []

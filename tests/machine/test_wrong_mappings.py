@@ -140,7 +140,7 @@ def test_a_page_that_is_no_longer_mapped(level: str) -> None:
 
 @pytest.mark.parametrize("level", ["L1", "L2"])
 def test_a_page_that_was_shot_down_but_did_not_change_may_stay(level: str) -> None:
-    """Nobody is wrong who keeps it: the page table says the same."""
+    """An array that keeps it is right: the page table says the same."""
     script = [("load", BASE), ("wait",), ("compute", 1000), ("load", BASE + 128), ("wait",)]
     run = Run.meanwhile(
         with_array("Remembers", level),

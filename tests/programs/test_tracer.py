@@ -86,15 +86,15 @@ def test_a_warp_takes_part_if_any_lane_does() -> None:
     assert chunk.size.tolist() == [8]
 
 
-def test_instructions_of_nobody_leave_no_trace() -> None:
+def test_instructions_of_none_leave_no_trace() -> None:
     memory = AddressSpace()
     array = memory.allocate("a", np.zeros(4))
     k = tracer()
-    nobody = np.zeros(64, dtype=bool)
-    k.load(array, k.tid + 10**9, nobody)
-    k.store(array, k.tid + 10**9, 1.0, nobody)
-    k.store(array, 2, 1.0, nobody)
-    k.compute(5, nobody)
+    none = np.zeros(64, dtype=bool)
+    k.load(array, k.tid + 10**9, none)
+    k.store(array, k.tid + 10**9, 1.0, none)
+    k.store(array, 2, 1.0, none)
+    k.compute(5, none)
     assert k.take() is None
     assert not array.data.any()
 

@@ -115,7 +115,7 @@ TRACES: dict[str, tuple[Write, int]] = {
 
 
 def run(workload: Workload) -> tuple[int, str]:
-    """Its instructions and digest; what it counts must be told without an error, too."""
+    """Its instructions and digest; its counts can be written as JSON, too."""
     with simulate(load_model("tiny"), workload) as result:
         json.dumps(result.to_json())
         return int(result.summary["instructions"]), result.digest
@@ -157,7 +157,7 @@ class Idle(Kernel):
 
 
 class IdleProgram(Program):
-    """Launches of so many blocks each."""
+    """Launches of the numbers of blocks in `grids`."""
 
     def __init__(self, what: str, grids: tuple[int, ...]) -> None:
         super().__init__("idle")

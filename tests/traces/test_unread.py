@@ -1,4 +1,4 @@
-"""What of a trace is not modelled is counted, and told in one warning."""
+"""What of a trace is not modelled is counted, and named in one warning."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Policies that give what nobody can use."""
+"""Policies that give what a machine cannot use."""
 
 from __future__ import annotations
 

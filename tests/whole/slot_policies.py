@@ -365,7 +365,7 @@ class First(Eviction):
 
 
 class Recent(First):
-    """Likewise, and it wants to know of accesses."""
+    """The block that was accessed longest ago leaves first."""
 
     counts = True
 

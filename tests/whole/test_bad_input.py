@@ -1,4 +1,4 @@
-"""Whatever a user gets wrong is told in a message with exit code 2, and leaves nothing behind."""
+"""A user's mistake ends with a message and exit code 2, and leaves nothing behind."""
 
 from __future__ import annotations
 

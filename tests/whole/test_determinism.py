@@ -1,4 +1,4 @@
-"""The same model, workload and seed give the same result, whoever looks on and wherever."""
+"""The same model, workload and seed give the same result, recorded or not, in any process."""
 
 from __future__ import annotations
 

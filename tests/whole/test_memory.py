@@ -54,5 +54,5 @@ def test_a_machine_that_has_run_is_gone(machine: str) -> None:
 
 
 def machines() -> int:
-    """Environments that nobody has freed: each machine has one."""
+    """Environments that have not been freed: each machine has one."""
     return sum(isinstance(one, Environment) for one in gc.get_objects())

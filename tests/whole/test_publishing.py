@@ -1,4 +1,4 @@
-"""What package indexes, citation tools and the site are told: it holds together."""
+"""What package indexes, citation tools and the site read: it holds together."""
 
 from __future__ import annotations
 

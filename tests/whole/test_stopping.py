@@ -1,4 +1,4 @@
-"""Runs that are stopped before their programs end: what is told, what is kept, what is refused."""
+"""Runs that are stopped before their programs end: what they say, what they keep, what is refused."""
 
 from pathlib import Path
 

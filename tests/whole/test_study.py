@@ -80,7 +80,7 @@ def test_nothing_of_a_study_stays(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_default_folders_are_named_in_help_and_all_in_one_place() -> None:
-    """Who writes a folder without being told where says so, and it is `gpusim-studies/NAME`."""
+    """A study that writes a folder of its own choice names it, and it is `gpusim-studies/NAME`."""
     for study in studies():
         path = ROOT / "experiments" / f"{study.module.replace('.', '/')}.py"
         for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -1,4 +1,4 @@
-"""A policy that could not do anything in a run is told of: on screen, in files, on pages."""
+"""A policy that could not do anything in a run is named: on screen, in files, on pages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LONG = (
 
 
 class Worried(SetAssociativeArray):
-    """A user's array, one a TLB, which is told of all others."""
+    """A user's array, one a TLB, whose class is given all others."""
 
     @classmethod
     def warnings(cls, made: Sequence[Worried], ending: Ending) -> Iterable[str]:

@@ -195,7 +195,7 @@ def test_others_of_its_stratum_stand_for_a_window_that_is_left_out() -> None:
         whole_of(told.without(gone), [1000], np.array([-1])).cycles[0] for gone in range(len(told))
     ]
     assert whole_of(told, [1000], np.array([-1])).cycles.tolist() == [32500]
-    assert cycles == [37500, 30000, 32500], "nobody stands for the last one"
+    assert cycles == [37500, 30000, 32500], "no other window stands for the last one"
     assert not told.complete
     assert evolve(told, strata=np.array([2, 1, 0])).complete
 

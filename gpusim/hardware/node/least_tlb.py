@@ -131,7 +131,7 @@ class LeastTlb(StageProcess):
         self._bits = bits
         self._tracker = CuckooFilter(max(tracked // _WAYS, 1), _WAYS, bits)
         self._there: dict[int, None] = {}
-        """Pages in the last TLB, as far as it has told."""
+        """Pages in the last TLB, by its signals of fills and evictions."""
         self._shared = SharedTlb(entries)
         self._signals: Signals | None = None
         self._own = [SharedTlbCounters() for _ in range(site.apps)]

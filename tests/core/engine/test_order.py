@@ -54,7 +54,7 @@ class Play:
         ]
         try:
             self.env.run(until=until)
-        except LookupError as error:  # of a failed event that nobody awaited
+        except LookupError as error:  # of a failed event that no process awaited
             self.log.append((self.env.now, f"stopped by {error}"))
         self.log.append((self.env.now, "end"))
         return self.log

@@ -97,7 +97,7 @@ class Driven:
         self.heard.append((*where, done.kind, done.app, done.depth, *times))
 
     def _board(self) -> SignalBoard:
-        """What queues may listen to: nothing is translated here, so that is never told."""
+        """What queues may listen to: nothing is translated here, so these signals are silent."""
         board = SignalBoard(self.env, self.apps, lambda tag: None)
         for name in ("tlb.first.miss", "tlb.first.fill", "walk.arrived", "walk.done"):
             board.offer(name, Probe())

@@ -276,7 +276,7 @@ def test_staggered_channels_are_refreshed_one_after_another() -> None:
             # REF, ACT after RFC 147, RD after RCDRD 20, data after CL 20 and BL 2
             assert driven.answered[0] == clock + 147 + 20 + 22
     driven = Driven(evolve(GDDR5, channels=2, refresh="staggered"), [(6338, 64, False)])
-    assert driven.answered[0] == 6338 + 1 + 20 + 22  # nobody refreshes the second one now
+    assert driven.answered[0] == 6338 + 1 + 20 + 22  # the second one is not refreshed now
 
 
 def test_an_unknown_refresh_is_refused() -> None:

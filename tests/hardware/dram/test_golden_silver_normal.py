@@ -34,7 +34,7 @@ def config(policy: str = "golden-silver-normal", **options: Any) -> Any:
 
 
 def rows(count: int, start: int = 10) -> list[tuple[int, int, bool]]:
-    """So many reads at once of different rows of one bank."""
+    """`count` reads at once of different rows of one bank."""
     return [(start, ROW * n, False) for n in range(count)]
 
 

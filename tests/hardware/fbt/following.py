@@ -26,7 +26,7 @@ Copy = tuple[int, dict[int, int]]
 
 
 class History:
-    """What a page was, and until when somebody may still have seen it so."""
+    """What a page was, and until when an access may still have seen it so."""
 
     def __init__(self, value: Any) -> None:
         self.states: list[list[Any]] = [[value, 1 << 62]]
@@ -244,7 +244,7 @@ class Follower:
     # -- what must hold in every cycle -----------------------------------------------------------
 
     def watch(self, every: int) -> Generator[int, None, None]:
-        """Check the invariants each so many cycles, as a process."""
+        """Check the invariants every `every` cycles, as a process."""
         while self.machine.in_flight():
             self.check()
             yield every

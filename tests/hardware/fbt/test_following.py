@@ -1,4 +1,4 @@
-"""Whatever happens to pages, nobody reads what is stale, and nothing stands still."""
+"""Whatever happens to pages, no access reads what is stale, and nothing stands still."""
 
 from __future__ import annotations
 

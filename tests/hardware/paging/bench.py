@@ -44,7 +44,7 @@ def run(
     pages: int = 64,
     attach: Callable[[Machine], None] | None = None,
 ) -> Run:
-    """Scripted warps over one array of so many pages, each on an SM of its own, or all on one."""
+    """Scripted warps over one array of `pages` pages, each on an SM of its own, or all on one."""
     blocks = [list(scripts)] if config.sm.count == 1 else [[script] for script in scripts]
     launch = ScriptedLaunch(blocks, warp_size=config.sm.warp_size)
     application = ScriptedApplication([launch], buffers=(Buffer("a", BASE, PAGE * pages),))

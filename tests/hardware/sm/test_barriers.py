@@ -1,4 +1,4 @@
-"""Barriers: nobody goes on before the last warp of the block has come."""
+"""Barriers: no warp goes on before the last one of the block has come."""
 
 from __future__ import annotations
 

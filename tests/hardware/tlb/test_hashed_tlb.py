@@ -55,8 +55,8 @@ tags = st.builds(_page, st.integers(0, 1), st.integers(0, 12), st.integers(0, 3)
 def test_two_slices_are_those_of_an_a100() -> None:
     """TunneLs Table 1: set index bit *i* is the XOR of VA bits 25 + i, 33 + i and 41 + i.
 
-    So many of the ranges k << 8 | k are in set 0, whose slice is 0, as it has ways; one more is
-    not.  Of 9 bits, they would be in sets of their own.
+    Of the ranges k << 8 | k, set 0, whose slice is 0, holds as many as it has ways; one more it
+    does not.  Of 9 bits, they would be in sets of their own.
     """
     config = gpusim.load_model("a100").config.tlb["L3"]
     array = make_array(config)

@@ -139,7 +139,7 @@ class Naive:
 
 
 def signals(announce: Callable[..., None]) -> Signals:
-    """Of a machine that consists of a fill policy, and of SMs whose warps are told by hand."""
+    """Signals of a machine that consists of a fill policy; tests announce the warps of its SMs."""
     board = SignalBoard(Environment(), APPS, lambda tag: None)
     for name in ("warp.begin", "warp.end"):
         board.offer(name, Probe())

@@ -23,7 +23,7 @@ CHOSEN = 100_000
 
 
 class Told(FrameAllocator):
-    """Gives a page frames that nobody else has, as many as it is told."""
+    """Gives a page `pages` frames that no other page has."""
 
     def __init__(self, frames: int) -> None:
         super().__init__(frames, 0)
@@ -168,7 +168,7 @@ class Both:
             for vpn in self.looked_at:
                 self._same(asid, vpn)
         freed = [one for one in self.frames.freed if one[2] < CHOSEN]
-        moved = self.naive.moved  # whether frames that a page has left are free is not told here
+        moved = self.naive.moved  # frames that pages have left may be free or not
         assert [one for one in freed if one not in moved] == self.naive.freed
         assert len(set(freed)) == len(freed)
 

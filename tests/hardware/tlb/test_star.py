@@ -183,7 +183,7 @@ def test_vacant_entries_first_then_shares_then_evictions() -> None:
     assert layouts(array) == [(1, 0), (1, 0)]
     assert insert(array, C, [5]) == 0  # shares with B, which has 3; not with A, which has 9
     assert layouts(array) == [(1, 0), (2, 3)]
-    assert insert(array, D, [0]) == 1  # nobody left to share with: A goes, least recently used
+    assert insert(array, D, [0]) == 1  # no entry is left to share: A goes, least recently used
     assert there(array, A) == []
     assert (there(array, B), there(array, C), there(array, D)) == ([0, 1, 2], [5], [0])
     (evicted,) = array.counters_of(0)

@@ -46,7 +46,7 @@ def climbing(initial: float = 0.5, accesses: int = 20) -> Tokens:
 
 
 def counts(tokens: Tokens, misses: list[int]) -> list[int]:
-    """Tokens after each epoch with so many misses of 100 lookups."""
+    """Tokens after each epoch of 100 lookups, of which a number are misses."""
     found = []
     for number, missed in enumerate(misses):
         lookups(tokens, missed)

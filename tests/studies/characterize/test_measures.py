@@ -71,7 +71,7 @@ def test_an_sm_sees_its_blocks_step_by_step(listed, sms, per_sm):
     blocks = run_all(listed)
     lengths = [block.steps for block in blocks]
     placed = place_blocks(ListedLaunch(listed), lengths, sms, per_sm, RoundRobinPlacement())
-    if all(lengths):  # how long blocks without accesses occupy a slot is nobody's business
+    if all(lengths):  # how long blocks without accesses occupy a slot is not defined
         for sm, expected in enumerate(sm_accesses(listed, sms, per_sm)):
             stream = sm_stream(blocks, placed, sm)
             assert list(zip(stream.owner.tolist(), stream.page.tolist(), strict=True)) == expected

@@ -1,4 +1,4 @@
-"""A program of the user's own that fails is told with its place."""
+"""An error in a program of the user's own names its file and line."""
 
 import pytest
 from attrs import frozen

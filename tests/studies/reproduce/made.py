@@ -101,8 +101,9 @@ def _places(sweep: Sweep) -> Iterator[dict[str, str]]:
 class MadeRun:
     """A run of some applications: counters and recorded tables like those of a result.
 
-    Each application has evicted 1, 2, … 16 entries with so many sub-entries in use, and looked up
-    four pages of its own in turn, twice, in each TLB level; in each cycle an entry was shared.
+    Each application has evicted one entry with 1 sub-entry in use, 2 with 2, … 16 with 16, and
+    looked up four pages of its own in turn, twice, in each TLB level; in each cycle an entry was
+    shared.
     """
 
     apps: Sequence[str]

@@ -88,7 +88,7 @@ def test_one_choice_at_a_time_then_the_shifts() -> None:
 
 
 def idle(acts: dict[tuple[str, str], int], variants: dict[str, str]) -> Sensitivity:
-    """The taken reading acts; the other one, with these designs, as told."""
+    """The taken reading acts; the other one, with these designs, as `acts` says."""
     other = evolve(reading("two", 1), variants=variants)
     paper = evolve(
         PAPER, choice=(evolve(PAPER.choice[0], reading=(reading("one", 1, True), other)),)

@@ -23,7 +23,7 @@ class Gate:
         folder.mkdir(exist_ok=True)
 
     def let(self, runs: int) -> None:
-        """Let so many runs through."""
+        """Let a number of runs through."""
         for number in range(runs):
             (self.folder / f"ticket {number}").touch()
 

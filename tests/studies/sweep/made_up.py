@@ -1,4 +1,4 @@
-"""Results of sweeps that nobody ran: tables with numbers that a test makes up."""
+"""Results of sweeps that have not run: tables with numbers that a test makes up."""
 
 from __future__ import annotations
 

@@ -280,7 +280,7 @@ def test_dask_itself_says_nothing_of_a_lost_connection(two: Cluster) -> None:
 def test_no_scheduler(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gpusim.studies.sweep.executors._CONNECT_SECONDS", 1)
     with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # nobody listens
+        taken.bind(("127.0.0.1", 0))  # bound, but no process listens
         address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
         with pytest.raises(UserError, match=f"dask {address}: no scheduler answers"):
             run_sweep(small_sweep(), folder, dask=address)

@@ -121,7 +121,7 @@ def test_no_folder_at_all(tmp_path: Path) -> None:
             RunFolder(path)
 
 
-@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs a folder that nobody can write")
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs a folder that root cannot write")
 def test_a_folder_that_cannot_be_written() -> None:
     with pytest.raises(WriteError, match="cannot write /proc/runs: "):
         run_sweep(SWEEP, "/proc/runs")

@@ -74,7 +74,7 @@ def test_done_and_failed_runs_are_not_to_do(tmp_path: Path) -> None:
 
     other = evolve(SWEEP, name="more", variants=["ideal-tlb"])  # only the program is the same
     assert look_ahead(other, tmp_path / "runs").seconds == pytest.approx(3 * seconds)
-    larger = evolve(SWEEP, scale="paper")  # nobody can tell
+    larger = evolve(SWEEP, scale="paper")  # no run has been of this size
     assert look_ahead(larger, tmp_path / "runs").seconds is None
 
     (status,) = sweep_status(tmp_path / "runs")

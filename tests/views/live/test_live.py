@@ -1,4 +1,4 @@
-"""A page that tells of a run, and brakes it; nobody else may ask."""
+"""A page that shows a run and brakes it, for the browser that has its key alone."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_steps_stop_at_their_cycle_and_the_result_is_the_same(runs: Runs) -> Non
         state = runs.at(cycle)
     assert state["warps"][2] > 0
     assert set(state["in_flight"]) >= {"lsu", "walk", "dram"}
-    assert state["waiting"], "somebody waits in the middle of a run"
+    assert state["waiting"], "components wait in the middle of a run"
     assert [one["cycle"] for one in state["history"]][-1] == 3500
     runs.command(command="continue")
     runs.thread.join(60)

@@ -24,7 +24,7 @@ from tests.examples import examples
 
 
 def learned(times: list[list[int]], cycles: int = 1000) -> list[float]:
-    """Shares after so many times, of instructions by rank."""
+    """Shares after `times`: of each time, the instructions by rank."""
     turns = Turns(1)
     for rows in times:
         for rank, count in enumerate(rows):
@@ -199,7 +199,7 @@ def test_the_younger_block_has_half_of_the_turns() -> None:
 
 @frozen
 class Chunked:
-    """A launch of two blocks of two warps, whose chunks have so many instructions.
+    """A launch of two blocks of two warps, with the numbers of instructions of their chunks.
 
     Of a negative number none of them is active.
     """
