@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from attrs import frozen
 
@@ -24,10 +23,3 @@ class Copy:
     bytes: int
     adds: bool
     perform: Callable[[], None]
-
-
-def copy_of(launch: object) -> Copy | None:
-    """The copy that a launch is; None: it is none."""
-    known: Any = launch
-    copy: Copy | None = getattr(known, "copy", None)
-    return copy

@@ -10,7 +10,7 @@ devices have; a launch that names no GPU runs on all, and is of its stream on ea
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from attrs import frozen
 
@@ -51,12 +51,3 @@ class StreamUse:
 
 IN_TURN: Final = StreamUse()
 """Of launches that name no stream."""
-
-
-def stream_use(launch: object) -> StreamUse:
-    """How a launch uses streams; one that does not say so is of the default stream."""
-    known: Any = launch
-    if hasattr(known, "stream_use"):
-        use: StreamUse = known.stream_use
-        return use
-    return IN_TURN

@@ -15,6 +15,8 @@ import numpy as np
 from attrs import define, frozen
 from numpy.typing import NDArray
 
+from gpusim.core.copies import Copy
+from gpusim.core.streams import StreamUse
 from gpusim.core.unboxed import IntList
 
 
@@ -291,6 +293,14 @@ class Launch(Protocol):
     @property
     def shared_bytes(self) -> int:
         """Shared memory of a block, in bytes."""
+
+    @property
+    def stream_use(self) -> StreamUse:
+        """Its stream, and what it waits for."""
+
+    @property
+    def copy(self) -> Copy | None:
+        """What it copies, if it does nothing else."""
 
     def run_block(self, block: int, warp_size: int) -> Iterator[LaneChunk]:
         """Execute thread block `block`; yields its chunks in order, all warps together."""

@@ -45,6 +45,7 @@ class Kernel(ABC):
     registers_per_thread: int
     shared_bytes: int = 0
     stream_use: StreamUse = IN_TURN
+    copy: ClassVar[None] = None
 
     def on(
         self,

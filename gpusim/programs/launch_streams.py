@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpusim.core.errors import UserError
-from gpusim.core.streams import StreamUse, stream_use
+from gpusim.core.streams import IN_TURN, StreamUse
 
 
 def made_use(
@@ -29,7 +29,7 @@ def made_use(
         raise UserError(f"kernel {name!r}: {stream!r} is no stream; allowed: a number from 0 on")
     if gpu is not None and (not isinstance(gpu, int) or gpu < 0):
         raise UserError(f"kernel {name!r}: {gpu!r} is no GPU; allowed: a number from 0 on")
-    uses = tuple(stream_use(launch) for launch in after)
+    uses = tuple(getattr(launch, "stream_use", IN_TURN) for launch in after)
     for launch, use in zip(after, uses, strict=True):
         if use.is_whole():
             raise UserError(

@@ -63,7 +63,7 @@ class FunctionProgram(Program):
             yield launch
 
     def _check(self, launch: object) -> None:
-        if not callable(getattr(launch, "run_block", None)):
+        if not all(hasattr(launch, name) for name in ("run_block", "stream_use", "copy")):
             raise self._mistake(
                 f"yields {launch!r}, which is no launch: write yield kernel[threads](...)"
             )

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusim.core.code_places import NO_PLACE, CodePlace
-from gpusim.core.copies import Copy, copy_of
+from gpusim.core.copies import Copy
 from gpusim.core.errors import own_code_errors, own_modules
-from gpusim.core.streams import DEFAULT_STREAM, StreamUse, stream_use
+from gpusim.core.streams import DEFAULT_STREAM, StreamUse
 from gpusim.core.warp_program import (
     Application,
     Asked,
@@ -163,7 +163,7 @@ class _Recorder:
         """Store a complete run; yields the number of blocks so far."""
         self._buffers += [(self._applications, buffer) for buffer in application.buffers]
         for launch in application.launches():
-            if (copy := copy_of(launch)) is not None:
+            if (copy := launch.copy) is not None:
                 self._copies.append((len(self._launches), copy))
             self._launches.append((self._applications, launch))
             for block in range(launch.blocks):
@@ -232,7 +232,7 @@ class _Recorder:
         """Write what is known of the workload, its arrays and launches."""
         file = self._target.file
         set_text(file, "format", FORMAT)
-        uses = [stream_use(launch) for _, launch in self._launches]
+        uses = [launch.stream_use for _, launch in self._launches]
         in_streams = any(use.stream != DEFAULT_STREAM or use.gpu is not None for use in uses)
         file.attrs["schema"] = np.int64(self._schema(workload, in_streams))
         set_text(file, "workload", workload.name)
@@ -279,7 +279,7 @@ class _Recorder:
         gpus = [
             *(spec.gpu for spec in workload.applications),
             *(buffer.gpu for _, buffer in self._buffers),
-            *(stream_use(launch).gpu for _, launch in self._launches),
+            *(launch.stream_use.gpu for _, launch in self._launches),
         ]
         if self._copies or any(gpu is not None for gpu in gpus):
             return SCHEMA_VERSION
@@ -296,7 +296,7 @@ class _Recorder:
                     name: [getattr(launch, name) for _, launch in self._launches]
                     for name in geometry
                 },
-                "gpu": [_number(stream_use(launch).gpu) for _, launch in self._launches],
+                "gpu": [_number(launch.stream_use.gpu) for _, launch in self._launches],
             },
         )
 

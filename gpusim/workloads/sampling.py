@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from attrs import define, evolve
 
-from gpusim.core.copies import Copy, copy_of
-from gpusim.core.streams import StreamUse, stream_use
+from gpusim.core.copies import Copy
+from gpusim.core.streams import StreamUse
 from gpusim.core.warp_program import (
     Asked,
     Buffer,
@@ -79,12 +79,12 @@ class SampledLaunch:
     @property
     def stream_use(self) -> StreamUse:
         """Its stream, and what it waits for."""
-        return stream_use(self.launch)
+        return self.launch.stream_use
 
     @property
     def copy(self) -> Copy | None:
         """Of a copy, as small a part as of the blocks of kernels."""
-        copy = copy_of(self.launch)
+        copy = self.launch.copy
         if copy is None or self.launch.blocks == 0:
             return copy
         return evolve(copy, bytes=-(-copy.bytes * self.blocks // self.launch.blocks))

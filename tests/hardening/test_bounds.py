@@ -134,7 +134,7 @@ def test_absurd_inputs_are_refused(monkeypatch: pytest.MonkeyPatch):
             gpusim.load_workload("bfs", "smoke", overrides={"graph.vertices": vertices})
 
 
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not say how much memory is taken")
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no system file of memory")
 def test_memory_is_bound(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(MEMORY_VARIABLE, "256MiB")
     with (

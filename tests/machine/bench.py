@@ -44,6 +44,7 @@ class ScriptedLaunch:
     shared_bytes: int = 0
     warp_size: int = 32
     stream_use: StreamUse = IN_TURN
+    copy: None = None
 
     @property
     def blocks(self) -> int:

@@ -11,7 +11,6 @@ from attrs import frozen
 
 import gpusim
 from gpusim.core.errors import UserError
-from gpusim.core.streams import stream_use
 from gpusim.programs.writing import AddressSpace, BlockTracer, Floats, Launches, kernel, program
 from gpusim.results import Result
 from gpusim.workloads.sampling import SampledProgram
@@ -89,7 +88,7 @@ def test_numbers_of_launches_and_kernels() -> None:
 def test_a_sample_of_blocks_keeps_streams() -> None:
     spec = gpusim.load_workload(two_streams).applications[0]
     whole: Any = spec.start()
-    uses = [stream_use(one) for one in islice(SampledProgram(whole, 2).launches(), 4)]
+    uses = [one.stream_use for one in islice(SampledProgram(whole, 2).launches(), 4)]
     assert [use.stream for use in uses] == [1, 2, 1, 0]
     assert uses[2].after == (uses[1],)
 

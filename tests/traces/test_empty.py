@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim import characterize, load_model, load_workload, simulate
+from gpusim.core.streams import IN_TURN, StreamUse
 from gpusim.core.warp_program import INACTIVE, LaneChunk, Launch, Op
 from gpusim.programs.kernel import Kernel, Program
 from gpusim.programs.tracer import BlockTracer, Shape
@@ -198,6 +199,8 @@ class Chunks:
     threads_per_block: int = 64
     registers_per_thread: int = 0
     shared_bytes: int = 0
+    stream_use: StreamUse = IN_TURN
+    copy: None = None
 
     def run_block(self, block: int, warp_size: int) -> Iterator[LaneChunk]:
         yield from self.pieces

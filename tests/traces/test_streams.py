@@ -10,7 +10,7 @@ import pytest
 
 import gpusim
 from gpusim.core.errors import UserError
-from gpusim.core.streams import StreamUse, stream_use
+from gpusim.core.streams import StreamUse
 from gpusim.results import Result
 from gpusim.traces.open_trace import open_trace
 from gpusim.traces.recorder import record_trace
@@ -106,7 +106,7 @@ def test_nvbit_tells_streams(tmp_path):
     other = launch(1).replace("stream id 0", "stream id 9")
     lines = [launch(), record("0,0,0", 0, "LDG.E.SYS", {0: 4096}), other, ""]
     (application,) = open_trace(write(tmp_path / "run.txt", "\n".join(lines))).applications
-    assert [stream_use(one).stream for one in application.start().launches()] == [0, 9]
+    assert [one.stream_use.stream for one in application.start().launches()] == [0, 9]
 
 
 @pytest.mark.parametrize("number", [1 << 63, 10**60])
@@ -139,7 +139,7 @@ def test_a_recording_keeps_events(tmp_path: Path) -> None:
     workload = gpusim.load_workload(two_streams)
     record_trace(workload, tmp_path / "r.h5")
     (application,) = open_trace(tmp_path / "r.h5").applications
-    uses = [stream_use(one) for one in application.start().launches()]
+    uses = [one.stream_use for one in application.start().launches()]
     assert [use.stream for use in uses] == [1, 2, 1, 0]
     assert uses[2].after == (uses[1],)
     assert uses[0] != StreamUse(1), "each launch has a use of its own"

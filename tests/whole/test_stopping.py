@@ -1,4 +1,4 @@
-"""Runs that are stopped before their programs end: what they say, what they keep, what is refused."""
+"""Runs that are stopped before their programs end: their messages, results and refusals."""
 
 from pathlib import Path
 

@@ -11,7 +11,6 @@ from gpusim.config.schema import GpuConfig
 from gpusim.core.component import Component
 from gpusim.core.engine import NEVER, EventLoop, Port, Probe, Wake
 from gpusim.core.errors import UserError
-from gpusim.core.streams import stream_use
 from gpusim.core.warp_program import Application, Launch
 from gpusim.hardware.sm.block_placement import BlockPlacement
 from gpusim.hardware.sm.launch_queue import LaunchQueue
@@ -240,7 +239,7 @@ class BlockScheduler(Component):
                     self._begin_work(one)
                 if one.works and one.is_over():
                     self._end_launch(one)
-                    queue.end(stream_use(one.launch))
+                    queue.end(one.launch.stream_use)
                     changed = True
             while (waiting := queue.take()) is not None:
                 self._begin_launch(waiting.launch, waiting.index)
@@ -250,7 +249,7 @@ class BlockScheduler(Component):
         """A launch is under way, and takes what a launch takes."""
         blocks = self._check(launch)
         now = self.env._now
-        use = stream_use(launch)
+        use = launch.stream_use
         gpu = -1 if use.gpu is None else use.gpu
         record = LaunchRecord(self.app, index, launch.name, 0, now, now, now, use.stream, gpu)
         one = self._run_of(launch, record, blocks)
@@ -393,7 +392,7 @@ class BlockScheduler(Component):
         Raises:
             UserError: none, or it is of a GPU that is not there.
         """
-        gpu = stream_use(launch).gpu
+        gpu = launch.stream_use.gpu
         if gpu is not None and gpu >= self._gpus():
             raise UserError(
                 f"kernel {launch.name!r} is of GPU {gpu}, and {self.application.name!r} has "

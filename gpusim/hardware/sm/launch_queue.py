@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from gpusim.core.errors import UserError
-from gpusim.core.streams import StreamUse, stream_use
+from gpusim.core.streams import StreamUse
 from gpusim.core.warp_program import Launch
 
 MOST_WAITING: Final = 1024
@@ -27,7 +27,7 @@ class Waiting:
     def __init__(self, launch: Launch, index: int) -> None:
         self.launch = launch
         self.index = index
-        self.use = stream_use(launch)
+        self.use = launch.stream_use
 
 
 class LaunchQueue:

@@ -8,10 +8,10 @@ from attrs import frozen
 from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import GpuConfig
-from gpusim.core.copies import Copy, copy_of
+from gpusim.core.copies import Copy
 from gpusim.core.copy_order import CopyOrder
 from gpusim.core.engine import NEVER, EventLoop, Port
-from gpusim.core.streams import StreamUse, stream_use
+from gpusim.core.streams import StreamUse
 from gpusim.core.warp_program import LaneChunk, Launch
 from gpusim.hardware.sm.block_placement import BlockPlacement, Fits
 from gpusim.hardware.sm.block_scheduler import (
@@ -88,7 +88,7 @@ class _EngineLaunch:
     def __init__(self, launch: Launch, copy: Copy) -> None:
         self.name = launch.name
         self.copy = copy
-        self.stream_use: StreamUse = stream_use(launch)
+        self.stream_use: StreamUse = launch.stream_use
 
     def run_block(self, block: int, warp_size: int) -> Iterator[LaneChunk]:
         """There is no block."""
@@ -155,7 +155,7 @@ class NodeScheduler(BlockScheduler):
 
     def _as_copy(self, launch: Launch) -> Copy | None:
         """What a copy engine does instead of SMs; None: SMs execute the launch."""
-        return copy_of(launch) if self._engines else None
+        return launch.copy if self._engines else None
 
     def _take_ended(self) -> None:
         super()._take_ended()
@@ -168,7 +168,7 @@ class NodeScheduler(BlockScheduler):
         if isinstance(launch, _EngineLaunch):
             order = CopyOrder(launch.copy, self.app, self.asid, self._copied)
             return RunningCopy(launch, record, order)
-        own = stream_use(launch).gpu
+        own = launch.stream_use.gpu
         dealt: Sequence[Sequence[int]]
         if own is None and self._deal is not None:
             dealt = self._deal.deal(launch, len(self._seats))
@@ -178,7 +178,7 @@ class NodeScheduler(BlockScheduler):
         return SharedLaunch(launch, record, blocks, [Share(share) for share in dealt])
 
     def _begin_work(self, one: Running) -> None:
-        own = stream_use(one.launch).gpu
+        own = one.launch.stream_use.gpu
         for gpu in range(len(self._seats)) if own is None else (own,):
             if not any(other.works and _runs_on(other, gpu) for other in self._running):
                 self._rates[gpu] = StartRate(self._dispatch)
@@ -190,12 +190,12 @@ class NodeScheduler(BlockScheduler):
             self._start_copy(one)
 
     def _start_copy(self, one: RunningCopy) -> None:
-        self._engines[stream_use(one.launch).gpu or 0].send(one.order)
+        self._engines[one.launch.stream_use.gpu or 0].send(one.order)
 
     def _places_of(self, one: Running) -> Sequence[int]:
         if isinstance(one, RunningCopy):
             return ()
-        own = stream_use(one.launch).gpu
+        own = one.launch.stream_use.gpu
         if own is None:
             return super()._places_of(one)
         seats = self._seats[own]
@@ -261,4 +261,4 @@ class NodeScheduler(BlockScheduler):
 
 def _runs_on(one: Running, gpu: int) -> bool:
     """Whether a launch is one of a GPU, or of all."""
-    return stream_use(one.launch).gpu in (None, gpu)
+    return one.launch.stream_use.gpu in (None, gpu)

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.config.sm import SmConfig
+from gpusim.core.streams import IN_TURN, StreamUse
 from gpusim.files.units import Bytes
 from gpusim.hardware.sm.occupancy import Occupancy, blocks_per_sm
 from tests.examples import examples
@@ -21,6 +22,8 @@ class Shape:
     shared_bytes: int
     name: str = "shape"
     blocks: int = 1
+    stream_use: StreamUse = IN_TURN
+    copy: None = None
 
     def run_block(self, block: int, warp_size: int) -> Any:
         return iter(())

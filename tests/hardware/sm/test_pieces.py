@@ -8,6 +8,7 @@ import numpy as np
 from attrs import define
 
 from gpusim.core.engine import Environment, Port
+from gpusim.core.streams import IN_TURN, StreamUse
 from gpusim.core.warp_program import LaneChunk, Op
 from gpusim.hardware.sm.coalescer import Coalescing
 from gpusim.hardware.sm.warp import Block, Seat
@@ -24,6 +25,8 @@ class Computing:
     threads_per_block: int = 64
     registers_per_thread: int = 0
     shared_bytes: int = 0
+    stream_use: StreamUse = IN_TURN
+    copy: None = None
     made: int = 0
 
     def run_block(self, block: int, warp_size: int) -> Iterator[LaneChunk]:

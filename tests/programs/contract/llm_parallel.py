@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from gpusim.core.copies import copy_of
-from gpusim.core.streams import stream_use
 from tests.programs.contract.entries import Refused, Run, Start
 
 STEP = {"rows": 64, "inputs": 64, "outputs": 128}
@@ -53,13 +51,13 @@ def gradients_go_round_and_are_waited_for() -> None:
     program = Start("data_parallel_step", {**STEP, "gpus": 3}).application()
     launches = list(program.launches())
     steps = [launch for launch in launches if launch.name == "fused_adam"]
-    copies = [launch for launch in launches if copy_of(launch) is not None]
-    moved = sum(copy.bytes for launch in copies if (copy := copy_of(launch)) is not None)
+    copies = [launch for launch in launches if launch.copy is not None]
+    moved = sum(copy.bytes for launch in copies if (copy := launch.copy) is not None)
     assert moved == 3 * 4 * (64 * 128 * 4) // 3
     for gpu, step in enumerate(steps):
-        use = stream_use(step)
+        use = step.stream_use
         assert use.gpu == gpu
-        assert use.after == (stream_use(copies[9 + (gpu - 1) % 3]),)
+        assert use.after == (copies[9 + (gpu - 1) % 3].stream_use,)
 
 
 CHECKS = [gradients_go_round_and_are_waited_for]

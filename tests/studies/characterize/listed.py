@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 from attrs import frozen
 
+from gpusim.core.streams import IN_TURN, StreamUse
 from gpusim.core.warp_program import INACTIVE, Buffer, LaneChunk, Launch, Op
 from gpusim.workloads.builder import ApplicationSpec
 from gpusim.workloads.workload import Workload
@@ -28,6 +29,8 @@ class ListedLaunch:
     threads_per_block: int = 64
     registers_per_thread: int = 16
     shared_bytes: int = 0
+    stream_use: StreamUse = IN_TURN
+    copy: None = None
     compute: int = 0
 
     @property

@@ -54,6 +54,8 @@ class Rest:
         self.threads_per_block = launch.threads_per_block
         self.registers_per_thread = launch.registers_per_thread
         self.shared_bytes = launch.shared_bytes
+        self.stream_use = launch.stream_use
+        self.copy = launch.copy
 
     @property
     def blocks(self) -> int:

@@ -13,7 +13,7 @@ from collections.abc import Generator, Iterator, Sequence
 from mypy_extensions import mypyc_attr
 
 from gpusim.core.copies import Copy
-from gpusim.core.streams import DEFAULT_STREAM, stream_use
+from gpusim.core.streams import DEFAULT_STREAM
 from gpusim.core.warp_program import Application, LaneChunk, Launch, Segment
 from gpusim.hardware.sm.block_scheduler import LaunchRecord
 from gpusim.hardware.sm.node_scheduler import (
@@ -198,7 +198,7 @@ class SkippingScheduler(NodeScheduler):
         for index, launch in enumerate(application.launches()):
             if self._stopped:
                 return
-            use = stream_use(launch)
+            use = launch.stream_use
             self.in_streams += int(use.stream != DEFAULT_STREAM or use.gpu is not None)
             self.launch += 1
             one = self._begin_launch(launch, index)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import gpusim
 from gpusim.core.engine import EventLoop, Port
+from gpusim.core.streams import IN_TURN, StreamUse
 from gpusim.core.warp_program import Buffer, LaneChunk, Op
 from gpusim.hardware.sm.untimed.block_pace import LEAST_TIMES, Beside, Turns
 from gpusim.hardware.sm.untimed.partial_launch import PIECE_ROWS, Rest
@@ -210,6 +211,8 @@ class Chunked:
     threads_per_block: int = 64
     registers_per_thread: int = 1
     shared_bytes: int = 0
+    stream_use: StreamUse = IN_TURN
+    copy: None = None
 
     def run_block(self, block: int, warp_size: int) -> Iterator[LaneChunk]:
         for count in self.chunks[block]:
