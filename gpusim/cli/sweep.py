@@ -42,6 +42,10 @@ _Output = Annotated[
 _DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Only show what would be run, and how long it will take.")
 ]
+_Scale = Annotated[str | None, typer.Option(help="Size of the inputs, instead of the sweep's own.")]
+_Status = Annotated[
+    Path | None, typer.Option(help="Only show how far the sweeps in this folder are.")
+]
 _TimeLimit = Annotated[
     float | None, typer.Option(min=0, help="Minutes after which a run is ended as failed.")
 ]
@@ -58,16 +62,12 @@ def sweep(
     output: _Output = None,
     jobs: Jobs = None,
     dask: Dask = None,
-    scale: Annotated[
-        str | None, typer.Option(help="Size of the inputs, instead of the sweep's own.")
-    ] = None,
+    scale: _Scale = None,
     dry_run: _DryRun = False,
     retry_failed: RetryFailed = False,
     time_limit: _TimeLimit = None,
     hang_limit: _HangLimit = None,
-    status: Annotated[
-        Path | None, typer.Option(help="Only show how far the sweeps in this folder are.")
-    ] = None,
+    status: _Status = None,
     seeds: Seeds = None,
     shift: Shift = None,
     kind: Picture = PictureKind.PNG,

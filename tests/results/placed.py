@@ -23,7 +23,7 @@ from gpusim.hardware.node.link import NodeLinkCounters
 from gpusim.hardware.node.page_moves import MoveCounters
 from gpusim.hardware.node.reader_copies import CopiesCounters
 from gpusim.hardware.node.traffic import PairCounters
-from gpusim.hardware.paging.driver import DriverCounters, PagingCounters
+from gpusim.hardware.paging.driver_counters import DriverCounters, PagingCounters
 from gpusim.hardware.paging.host import HostCounters
 from gpusim.hardware.paging.link import LinkCounters
 from gpusim.hardware.paging.page_faults import FaultCounters

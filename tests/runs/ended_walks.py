@@ -6,7 +6,7 @@ from gpusim.core.mapping import ASID_SHIFT, Mapping
 from gpusim.core.request import Translation
 from gpusim.core.unboxed import IntList
 from gpusim.hardware.walk import Walk
-from gpusim.hardware.walk.page_table import PagePath
+from gpusim.hardware.walk.page_path import PagePath
 
 
 def ended_walk(asid: int, vpn: int, sm: int, requested: int, started: int) -> Walk:

@@ -12,7 +12,7 @@ from librt.strings import BytesWriter, read_i64_le, write_i64_le
 from librt.vecs import append, vec
 from mypy_extensions import i64
 
-from gpusim.core.compiled_only.unboxed import IntList, list_of
+from gpusim.core.compiled_only.unboxed import IntList, boxed, list_of
 from gpusim.core.warp_program import COVERED_SHIFT, INACTIVE, SECTOR_BYTES
 
 _BYTES: Final[i64] = 8
@@ -78,7 +78,4 @@ def transactions_by_lane(
             if place >= 0:
                 masks[place] |= mask
             write_i64_le(counts, found - first)
-    sectors: list[int] = []
-    for one in masks:
-        sectors.append(int(one))  # noqa: PERF401  (of compiled code, the quickest way)
-    return counts.getvalue(), list_of(lines), sectors
+    return counts.getvalue(), list_of(lines), boxed(masks)

@@ -63,15 +63,15 @@ class IntList:  # noqa: PLW1641  (it changes)
         self._items[index] = value
 
     def __iter__(self) -> Iterator[int]:
-        return iter(_boxed(self._items))
+        return iter(boxed(self._items))
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, IntList):
-            return _boxed(self._items) == _boxed(other._items)
-        return _boxed(self._items) == other
+            return boxed(self._items) == boxed(other._items)
+        return boxed(self._items) == other
 
     def __repr__(self) -> str:
-        return repr(_boxed(self._items))
+        return repr(boxed(self._items))
 
     def append(self, value: i64) -> None:
         """Put a value at the end."""
@@ -93,11 +93,12 @@ class IntList:  # noqa: PLW1641  (it changes)
         return taken
 
 
-def _boxed(items: vec[i64]) -> list[int]:
-    boxed: list[int] = []
+def boxed(items: vec[i64]) -> list[int]:
+    """The numbers of a vector as Python's."""
+    found: list[int] = []
     for item in items:
-        boxed.append(int(item))  # noqa: PERF401
-    return boxed
+        found.append(int(item))  # noqa: PERF401  (of compiled code, the quickest way)
+    return found
 
 
 def list_of(items: vec[i64]) -> IntList:
@@ -174,7 +175,7 @@ class IntHeap:
         return len(self._items) != 0
 
     def __iter__(self) -> Iterator[int]:
-        return iter(_boxed(self._items))
+        return iter(boxed(self._items))
 
 
 def heappush(heap: IntHeap, value: i64) -> None:
@@ -337,7 +338,7 @@ class IntDict(Generic[T]):
 
     def _in_order(self) -> list[int]:
         if not self._mask:
-            return _boxed(self._keys)
+            return boxed(self._keys)
         keys: list[int] = []
         place = i64(self._links[_AFTER])
         while place:

@@ -6,64 +6,21 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from itertools import chain
 from typing import Any
 
-import attr
 from attrs import frozen
 
 from gpusim.config.paging import PagingConfig
 from gpusim.core.component import Component
-from gpusim.core.counters import count
 from gpusim.core.engine import NEVER, EventLoop, Probe
 from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import ASID_SHIFT
-from gpusim.core.metrics import Metric, PerCycle, Ratio, Total, declare_metrics
 from gpusim.files.units import Hertz
 from gpusim.hardware.paging.batch_costs import BatchCosts
 from gpusim.hardware.paging.device_memory import DeviceMemory
+from gpusim.hardware.paging.driver_counters import DriverCounters, PagingCounters, PlaceCounters
 from gpusim.hardware.paging.fault import Fault, FaultBuffer, named_pages
 from gpusim.hardware.paging.link import Link
 from gpusim.hardware.paging.placement import Placement
 from gpusim.hardware.paging.prefetch import VA_BLOCK, PagePrefetch
-
-
-@attr.s(auto_attribs=True)
-class PagingCounters:
-    """What became of the pages of one application."""
-
-    pages_asked: int = count("pages that came because they were asked for")
-    pages_prefetched: int = count("pages that came with these")
-    pages_migrated: int = count("pages that came because they were accessed over the link")
-    pages_out: int = count("pages that left the device")
-    pages_written_back: int = count("of these, those that were moved to the host: stored to")
-    evictions: int = count("blocks whose pages left the device")
-    not_served: int = count("pages asked for in a batch for which there was no room")
-    faults_written: int = count("faults that came into the fault buffer", later=True)
-    faults_flushed: int = count("of these, those thrown away unseen before a replay", later=True)
-    faults_again: int = count(
-        "of these, those of a page that another one named, or that was there", later=True
-    )
-    faults_remote: int = count("of these, those of a page that stays with the host", later=True)
-
-
-@attr.s(auto_attribs=True)
-class PlaceCounters:
-    """Where the pages of one application are."""
-
-    placed: int = count("pages that were on the device at first")
-    resident: int = count("pages on the device now", falls=True)
-    taken_away: int = count("pages that an event took from the device")
-
-
-declare_metrics(
-    PagingCounters,
-    Metric(
-        "pages_in",
-        "1",
-        "pages moved to the device",
-        Total("pages_asked + pages_prefetched + pages_migrated"),
-    ),
-    Metric("pages_out", "1", "pages that left the device", Total("pages_out")),
-    Metric("pages_written_back", "1", "of these, moved to the host", Total("pages_written_back")),
-)
 
 
 def _stay_small(_tag: int) -> Sequence[int]:
@@ -92,30 +49,6 @@ class DriverSite:
     page_bytes: int
     shootdown: tuple[int, int] = (0, 0)
     wholes: Callable[[int], Sequence[int]] = _stay_small
-
-
-@attr.s(auto_attribs=True)
-class DriverCounters:
-    """What the driver did, for all applications together."""
-
-    batches: int = count("batches of faults")
-    faults: int = count("faults in them")
-    duplicates: int = count("of these, those of a page that another one names, or that is there")
-    busy_cycles: int = count("cycles in which the driver worked", "cycles")
-    blocks: int = count("blocks of 2 MiB in batches, summed over batches", later=True)
-    touched: int = count("of these, those that were in no batch before", later=True)
-    shootdowns: int = count("shootdowns of pages that left the device", later=True)
-
-
-declare_metrics(
-    DriverCounters,
-    Metric("fault_batches", "1", "batches of faults", Total("batches")),
-    Metric("faults_per_batch", "1", "faults of a batch", Ratio("faults", "batches")),
-    Metric(
-        "blocks_per_batch", "1", "blocks of 2 MiB of a batch of faults", Ratio("blocks", "batches")
-    ),
-    Metric("driver_use", "fraction", "time that the driver works", PerCycle("busy_cycles")),
-)
 
 
 class Driver(Component):

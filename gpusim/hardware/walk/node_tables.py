@@ -11,7 +11,8 @@ from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping, became_part
 from gpusim.core.warp_program import Buffer
 from gpusim.hardware.walk.frames import Frames
 from gpusim.hardware.walk.memory import TABLE_BYTES, Memory
-from gpusim.hardware.walk.page_table import NOWHERE, USER_BITS, PagePath, PageTable
+from gpusim.hardware.walk.page_path import NOWHERE, PagePath
+from gpusim.hardware.walk.page_table import USER_BITS, PageTable
 
 Place = Callable[[int, int, int], int]
 """The GPU in whose memory a page will lie: ``place(asid, vpn, gpu that asks)``."""

@@ -12,6 +12,7 @@ from gpusim.core.unboxed import IntDict
 from gpusim.core.warp_program import Buffer
 from gpusim.hardware.walk.frames import Frames
 from gpusim.hardware.walk.memory import TABLE_BYTES, Memory
+from gpusim.hardware.walk.page_path import NOWHERE, PagePath
 from gpusim.hardware.walk.table_layout import TableLayout, levels_of
 
 _SMALL_SHIFT: Final = 12
@@ -22,41 +23,6 @@ _REACH_BITS: Final = 9
 """Usable bits of a page number for each level: what tables of 8-byte entries reach."""
 _SIZES = (0, 4, 9)
 """Pages that can be mapped, in 4 KiB pages, as powers of two: 4 KiB, 64 KiB and 2 MiB."""
-
-
-class PagePath:
-    """What a walk of one page reads.
-
-    Attributes:
-        entries: physical address of the entry read at each level, root first.
-        prefixes: for each of these entries the part of the page number that selects it and all
-            above it: what a walk cache is keyed by.
-        mapping: what the last one says.
-        beside: what is read together with each entry; empty: nothing is.
-    """
-
-    __slots__ = ("beside", "entries", "mapping", "prefixes")
-
-    def __init__(
-        self,
-        entries: tuple[int, ...],
-        prefixes: tuple[int, ...],
-        mapping: Mapping,
-        beside: tuple[tuple[int, ...], ...] = (),
-    ) -> None:
-        self.entries = entries
-        self.prefixes = prefixes
-        self.mapping = mapping
-        self.beside = beside
-
-    @property
-    def pfn(self) -> int:
-        """The first frame of the page."""
-        return self.mapping.pfn
-
-
-NOWHERE: Final = Mapping(0, 0)
-"""What the walk of a page finds that is not there."""
 
 
 class PageTable(Mappings):

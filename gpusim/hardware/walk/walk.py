@@ -5,7 +5,7 @@ from __future__ import annotations
 from mypy_extensions import mypyc_attr
 
 from gpusim.core.request import Access, Translation
-from gpusim.hardware.walk.page_table import PagePath
+from gpusim.hardware.walk.page_path import PagePath
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

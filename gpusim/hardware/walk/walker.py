@@ -28,7 +28,8 @@ from gpusim.core.states import State
 from gpusim.core.unboxed import IntDict, pair
 from gpusim.files.units import Hertz
 from gpusim.hardware.walk.order import WalkOrder
-from gpusim.hardware.walk.page_table import NOWHERE, PageTable
+from gpusim.hardware.walk.page_path import NOWHERE
+from gpusim.hardware.walk.page_table import PageTable
 from gpusim.hardware.walk.walk import Walk
 from gpusim.hardware.walk.walk_cache import (
     LevelWalkCache,

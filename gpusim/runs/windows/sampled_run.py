@@ -117,12 +117,7 @@ def sampled(run: RunData, machine: Machine, pace: MeasuringPace) -> RunData:
     Raises:
         UserError: no window has measured anything.
     """
-    windows = pace.measured()
-    if not windows:
-        raise UserError(
-            f"--sample {pace.plan}: no window measured anything: the program ends before one is "
-            "warm; run it whole"
-        )
+    windows = _measured(pace)
     names = list(machine.names)
     rows = list(machine.counter_rows())
     owners = np.array([names.index(row.app) if row.app else -1 for row in rows])
@@ -190,6 +185,21 @@ def _shares(
         np.array([window.weight for window in windows]),
         np.array([window.stratum for window in windows]),
     )
+
+
+def _measured(pace: MeasuringPace) -> Sequence[Window]:
+    """The windows that were measured.
+
+    Raises:
+        UserError: there is none.
+    """
+    windows = pace.measured()
+    if not windows:
+        raise UserError(
+            f"--sample {pace.plan}: no window measured anything: the program ends before one is "
+            "warm; run it whole"
+        )
+    return windows
 
 
 def _halves(windows: Sequence[Window], owners: NDArray[np.int64]) -> tuple[Shares, Shares] | None:

@@ -12,7 +12,7 @@ from gpusim.core.request import Access, Translation
 from gpusim.core.structures import Dimensions
 from gpusim.core.unboxed import IntList
 from gpusim.hardware.walk import FairShare, ShortestJobFirst, Walk, WalkOrder
-from gpusim.hardware.walk.page_table import PagePath
+from gpusim.hardware.walk.page_path import PagePath
 from tests.examples import examples
 
 
