@@ -302,14 +302,13 @@ def measured_figures(
     machine = Machine(model.config, [evolve(tenant, application=application)], workload.seed)
     watches: list[_StoreWatch] = []
 
-    def watched(array: CacheArray) -> CacheArray:
-        watches.append(_StoreWatch(array.capacity, array.ways))
-        return watches[-1]
-
     for cache in machine.l1s:
-        cache.watch(watched)
+        watches.append(_StoreWatch(cache.array.capacity, cache.array.ways))
+        cache.array = cache.held.array = watches[-1]
     for bank in _banks(machine):
-        bank.watch(LateWatch)
+        shared = {array: LateWatch(array) for array in dict.fromkeys(bank.arrays.values())}
+        for app, array in list(bank.arrays.items()):
+            bank.arrays[app] = shared[array]
     stores_missed = 0
 
     def note(request: MemoryRequest, _issued: int, _answered: int) -> None:

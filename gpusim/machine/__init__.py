@@ -4,9 +4,9 @@ from gpusim.core.module_folders import import_all
 from gpusim.machine.domains import Domain, Part, divide
 from gpusim.machine.machine import Machine
 from gpusim.machine.memory_system import MemorySystem
-from gpusim.machine.tenants import FirstRun, Tenant
+from gpusim.machine.tenants import Tenant
 
-__all__ = ["Domain", "FirstRun", "Machine", "MemorySystem", "Part", "Tenant", "divide"]
+__all__ = ["Domain", "Machine", "MemorySystem", "Part", "Tenant", "divide"]
 
 POLICY_ROOMS = (
     "gpusim.core.replacement",

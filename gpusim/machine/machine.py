@@ -14,11 +14,9 @@ from gpusim.core.counters import CounterRow
 from gpusim.core.engine import Environment, Probe, Sink, Watchdog
 from gpusim.core.mapping import Mapping
 from gpusim.core.registry import Slot, make_policy
-from gpusim.core.signals import SignalBoard
 from gpusim.core.stage import Prefetches
 from gpusim.core.states import FAMILIES, TLB_PREFIX, families, state_names
 from gpusim.core.structures import bits_for
-from gpusim.core.warp_program import Application
 from gpusim.hardware.cache import L1_PATH, CacheSite, L1Cache
 from gpusim.hardware.cache.page_table_reads import PageTableLevel, StageTables, make_levels
 from gpusim.hardware.sm.block_scheduler import ApplicationSite
@@ -35,13 +33,15 @@ from gpusim.hardware.tlb import TlbLevel
 from gpusim.hardware.walk import WarpWalkers
 from gpusim.machine.auxiliary_caches import build_sides
 from gpusim.machine.domains import divide, gpus_of
+from gpusim.machine.first_runs import FirstRuns
 from gpusim.machine.memory_system import MemorySystem, nothing_beyond
 from gpusim.machine.node import Node
 from gpusim.machine.page_tables import build_page_tables
 from gpusim.machine.pages import Pages
 from gpusim.machine.paging import Paging, check_pinned
 from gpusim.machine.schedulers import SchedulerSite, share_sms
-from gpusim.machine.tenants import FirstRun, Tenant
+from gpusim.machine.signal_board import attach_policies, make_board
+from gpusim.machine.tenants import Tenant
 from gpusim.machine.translation import TranslationStages, tlb_states
 from gpusim.machine.virtual_caches import connect_fbt, leading_names, shootdowns_of
 
@@ -56,6 +56,7 @@ class Machine:
         speculations: speculative fetches of each SM, if the model has some.
         walk_warps: the warp of each SM that executes walks, if warps do.
         tlbs: the TLBs of each level, from the SM outward.
+        translation: what is between the SMs and the walkers.
         stages: all stages of translation but the walkers, level by level.
         prefetches: whether a stage of them may prefetch, so that prefetches are counted.
         pages: what may be done to pages; tells whatever holds their translations.
@@ -70,8 +71,7 @@ class Machine:
         schedulers: one block scheduler a tenant.
         sharing: decides how they share the SMs.
         time_slicer: lets them take turns; None: all may place blocks all the time.
-        first_runs: by index, the first run of each application that may be started again, or was
-            stopped.
+        first_runs: what applications did in their first run, where that is kept apart.
         on_interval: see `gpusim.hardware.sm.ledger.Ledger`.
         states, families: names of the states of a warp, and what they have in common.
         metrics: headline numbers that its components declare.
@@ -91,9 +91,7 @@ class Machine:
         self.families = families(self.states)
         self.env = Environment()
         self.on_interval: Probe[[int, int, int, int, int, int, int]] = Probe()
-        self.first_runs: dict[int, FirstRun] = {}
-        self._shared_rows: list[CounterRow] | None = None
-        """Counters of no application, if the run was stopped before all had ended."""
+        self.first_runs = FirstRuns(self)
         self._warps = 0
         self._pace = pace
         self._kind_of_scheduler = None if pace is None else pace.kind_of_scheduler()
@@ -105,12 +103,13 @@ class Machine:
         if config.walk.warps is not None:
             self._let_warps_walk(config.walk.warps)
         self.sides = build_sides(
-            self.env, config, self.systems, self._stages, self.sms, len(tenants)
+            self.env, config, self.systems, self.translation, self.sms, len(tenants)
         )
         if self.fbts:
             self.pages.virtual = shootdowns_of(self.fbts)
             self._connect_fbts()
-        self._attach()
+        self._board = make_board(self)
+        attach_policies(self, self._board)
         if self.paging is not None:
             self.paging.begin()
         self._start_tenants()
@@ -177,7 +176,7 @@ class Machine:
         }
 
     def _build_translation(self) -> None:
-        self._stages = TranslationStages(
+        self.translation = TranslationStages(
             self.env,
             self.config,
             self.system_of,
@@ -186,54 +185,11 @@ class Machine:
             self.fbts,
         )
         self.pages.holders += self._tables.holders
-        self.tlbs = self._stages.levels
+        self.tlbs = self.translation.levels
         if self.paging is not None:
             self.paging.first_tlbs = next(iter(self.tlbs.values()), ())
-        self.stages = self._stages.in_order
+        self.stages = self.translation.in_order
         self.prefetches = bool(self.config.stage)
-
-    def _make_board(self) -> SignalBoard:
-        """What policies may listen to, and ask."""
-        table = self.page_table
-        board = SignalBoard(self.env, len(self.tenants), table.find)
-        board.arrays, board.mappings = table.arrays, table.pages_of
-        for name, tells in (("page.map", table.on_map), ("page.unmap", table.on_unmap)):
-            probe: Probe[[Mapping]] = Probe()
-            tells.append(probe)
-            board.offer(name, probe)
-        if self.node is not None:
-            self.node.name_tables(board)
-        self._stages.offer(board)
-        for system in self.systems:
-            system.offer(board)
-        for sm, l1 in zip(self.sms, self.l1s, strict=True):
-            sm.offer(board)
-            board.offer("l1.evict", l1.on_evict, [sm.index])
-        return board
-
-    def _attach(self) -> None:
-        """Hand every policy the signals of the machine, which it may listen to."""
-        board = self._board = self._make_board()
-        everywhere = range(self.config.sms)
-        self._stages.attach(board)
-        for frames in self.frames:
-            frames.attach(board.at(everywhere))
-        if self.page_table.layout is not None:
-            self.page_table.layout.attach(board.at(everywhere))
-        for system in self.systems:
-            system.attach(board)
-        for sm, l1 in zip(self.sms, self.l1s, strict=True):
-            l1.attach(board.at([sm.index]))
-            for port in sm.issue_ports:
-                port.scheduler.attach(board.at([sm.index]))
-        for unit in self.speculations:
-            unit.policy.attach(board.at([unit.instance]))
-        for side in self.sides:
-            side.attach(board)
-        if self.paging is not None:
-            self.paging.attach(board)
-        if self.node is not None:
-            self.node.attach(board)
 
     def _build_sms(self) -> None:
         env, config, apps = self.env, self.config, len(self.tenants)
@@ -259,7 +215,7 @@ class Machine:
                 out = self.paging.watched(out)
             if self.node is not None:
                 out = self.node.watched(out, system.domain.index)
-            tlb, replies = self._stages.of(first, index), system.replies.links[own]
+            tlb, replies = self.translation.of(first, index), system.replies.links[own]
             if config.speculation is not None:
                 out = self._speculate(config.speculation, tlb, l1, out)
             sm.lsu = LoadStoreUnit(LsuSite(env, config, tlb, l1, out, replies), sm)
@@ -269,7 +225,7 @@ class Machine:
             self.sms.append(sm)
             self.l1s.append(l1)
         if self.node is not None:
-            self.node.connect(self._stages.holders_of, self.sms)
+            self.node.connect(self.translation.holders_of, self.sms)
 
     def _let_warps_walk(self, warps: WarpWalksConfig) -> None:
         """On each SM a warp executes walks, at its first issue port."""
@@ -313,7 +269,7 @@ class Machine:
             sms = system.domain.sms
             caches = [self.l1s[sm] for sm in sms]
             caches += [path.cache for path in self.sides if path.side.sms.start in sms]
-            tlb = self._stages.of(first, sms.start)
+            tlb = self.translation.of(first, sms.start)
             if system.fbt is not None:
                 connect_fbt(system.fbt, self.pages.holders, tlb, system.banks, caches)
 
@@ -337,7 +293,7 @@ class Machine:
         )
         for app, tenant in enumerate(self.tenants):
             site = ApplicationSite(
-                app, app, tenant.application, self._number_warps, self._run_ended
+                app, app, tenant.application, self._number_warps, self.first_runs.run_ended
             )
             scheduler = around.make(site, tenant)
             if isinstance(scheduler, SkippingScheduler) and self._pace is not None:
@@ -354,39 +310,6 @@ class Machine:
         self._warps += count
         return first
 
-    def _run_ended(self, app: int) -> Application | None:
-        """Keep the statistics of a first run; start again while others have not had theirs."""
-        tenant = self.tenants[app]
-        if tenant.restart is not None and app not in self.first_runs:
-            self._keep_first_run(app)
-        if any(other.in_flight() for other in self.schedulers):
-            return tenant.restart() if tenant.restart is not None else None
-        for other in self.schedulers:
-            other.stop()
-        return None
-
-    def end_first_run(self, app: int) -> None:
-        """The first run of an application ends in this cycle, wherever it is.
-
-        It goes on beside others whose first run has not ended.  When all have, nothing further is
-        begun: warps issue what they have in hand, and all that is under way is answered.
-        """
-        self.schedulers[app].end_first_run()
-        self._keep_first_run(app)
-        if any(other.in_flight() for other in self.schedulers):
-            return
-        self._shared_rows = [row for row in self.counter_rows() if not row.app]
-        for scheduler in self.schedulers:
-            scheduler.cut()
-
-    def _keep_first_run(self, app: int) -> None:
-        name = self.names[app]
-        self.first_runs[app] = FirstRun(
-            tuple(row for row in self.counter_rows() if row.app == name),
-            tuple(tuple(sm.ledger.sums[app]) for sm in self.sms),
-            self.schedulers[app].warps_launched,
-        )
-
     def _drop(self, mapping: Mapping) -> None:
         """A page is not where it was, or not there any more: no cache keeps lines of it."""
         if self.fbts:
@@ -397,8 +320,7 @@ class Machine:
         shift -= self.config.l2.line.bit_length() - 1
         for line in range(mapping.pfn << shift, (mapping.pfn + mapping.pages) << shift):
             for system in self.systems:
-                for array in dict.fromkeys(system.bank_of(line).arrays.values()):
-                    array.remove(line)
+                system.bank_of(line).lines.remove_of_all(line)
 
     # -- what components declare -----------------------------------------------------------------
 
@@ -509,23 +431,6 @@ class Machine:
         """All counters of all components."""
         for component in self.components():
             yield from component.counter_rows(self.names)
-
-    def first_run_rows(self) -> Iterator[CounterRow]:
-        """All counters; of applications that were started again, those of the first run."""
-        names = {self.names[app] for app in self.first_runs}
-        shared = self._shared_rows
-        for row in self.counter_rows():
-            if row.app not in names and (row.app or shared is None):
-                yield row
-        yield from shared or ()
-        for first_run in self.first_runs.values():
-            yield from first_run.counters
-
-    def first_run_state_sums(self, app: int) -> Sequence[Sequence[int]]:
-        """(SMs, states) warp-cycles of an application, in its first run."""
-        if app in self.first_runs:
-            return self.first_runs[app].state_sums
-        return [sm.ledger.sums[app] for sm in self.sms]
 
     def _progress(self) -> int:
         """Changes whenever a transaction is issued or answered, a page walked, a warp ended.

@@ -235,18 +235,14 @@ class MemorySystem:
 
     def drop_line(self, line: int, app: int) -> bool:
         """Drop a line of an application from the L2 cache; returns whether it was there."""
-        return self.bank_of(line).arrays[app].remove(line) != 0
+        return self.bank_of(line).lines.remove(line, app) != 0
 
     def drop_others(self) -> int:
         """Drop all lines of other GPUs' memories; returns how many there were."""
-        own, shift, found = self.domain.memory, self.domain.config.l2.line.bit_length() - 1, 0
-        for bank in self.banks:
-            for array in dict.fromkeys(bank.arrays.values()):
-                others = [line for line in array.lines() if line << shift not in own]
-                for line in others:
-                    array.remove(line)
-                found += len(others)
-        return found
+        own, shift = self.domain.memory, self.domain.config.l2.line.bit_length() - 1
+        return sum(
+            bank.lines.remove_where(lambda line: line << shift not in own) for bank in self.banks
+        )
 
     def offer(self, board: SignalBoard) -> None:
         """Make the probes of its components known."""
@@ -255,6 +251,7 @@ class MemorySystem:
         board.offer("walk.done", self.walkers.on_walk)
         for bank in self.banks:
             board.offer("l2.lookup", bank.on_lookup, sms)
+            bank.lines.signals.offer(board, "l2", sms)
         for channel in self.channels:
             board.offer("dram.request", channel.on_request, sms)
 

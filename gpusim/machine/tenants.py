@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 from attrs import frozen
 
-from gpusim.core.counters import CounterRow
 from gpusim.core.warp_program import Application
 
 
@@ -31,18 +30,3 @@ class Tenant:
     restart: Callable[[], Application] | None = None
     instance: int | None = None
     share: float | None = None
-
-
-@frozen
-class FirstRun:
-    """What an application that was started again did in its first complete run.
-
-    Attributes:
-        counters: its counters.
-        state_sums: (SMs, states) warp-cycles.
-        warps: its warps.
-    """
-
-    counters: tuple[CounterRow, ...]
-    state_sums: tuple[tuple[int, ...], ...]
-    warps: int

@@ -126,6 +126,8 @@ class TranslationStages:
                     board.offer(f"tlb.{role}.lookup", tlb.on_lookup, sms)
                     board.offer(f"tlb.{role}.miss", tlb.on_miss, sms)
                     board.offer(f"tlb.{role}.fill", tlb.on_fill, sms)
+                    board.offer(f"tlb.{role}.keep", tlb.on_keep, sms)
+                    board.offer(f"tlb.{role}.invalidate", tlb.on_invalidate, sms)
 
     def attach(self, board: SignalBoard) -> None:
         """Hand all policies here their signals."""

@@ -76,11 +76,11 @@ def _grows(machine: Machine) -> set[tuple[str, str]]:
 
 def _first_runs(machine: Machine) -> Iterator[str]:
     """What is kept of a first run is no less than nothing, and no more than all in the end."""
-    if not machine.first_runs:
+    if not machine.first_runs.of:
         return
     grows = _grows(machine)
     whole = {_name(row): row.value for row in machine.counter_rows()}
-    for row in machine.first_run_rows():
+    for row in machine.first_runs.rows():
         end = whole[_name(row)]
         if (row.component, row.name) in grows and not 0 <= row.value <= end:
             yield f"first runs: {_name(row)} = {row.value} where they end, {end} at the end of all"

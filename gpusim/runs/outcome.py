@@ -70,9 +70,9 @@ def run_data(
         pace: what was executed without a clock; None: nothing.
         numbers: what was counted while launches ran.
     """
-    counters = list(machine.first_run_rows())
+    counters = list(machine.first_runs.rows())
     apps = range(len(machine.tenants))
-    sums = np.array([machine.first_run_state_sums(app) for app in apps], dtype=np.int64)
+    sums = np.array([machine.first_runs.state_sums(app) for app in apps], dtype=np.int64)
     sums = sums.swapaxes(0, 1)
     applications = _applications(machine)
     cycles = max(application.end for application in applications)
@@ -190,7 +190,7 @@ def _applications(machine: Machine) -> list[ApplicationFacts]:
 
 
 def _first_warps(machine: Machine, scheduler: BlockScheduler) -> int:
-    first_run = machine.first_runs.get(scheduler.app)
+    first_run = machine.first_runs.of.get(scheduler.app)
     return first_run.warps if first_run else scheduler.warps_launched
 
 

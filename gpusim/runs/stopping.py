@@ -192,7 +192,7 @@ class Stopping:
             pause = watch.look(machine.env.now, self._instructions(app))
             if not pause:
                 self._met[machine.names[app]] = self._stop(app, rule, machine.env.now, met=True)
-                machine.end_first_run(app)
+                machine.first_runs.end(app)
                 return
             yield min(pause, LOOK_CYCLES)
 
@@ -205,10 +205,10 @@ class Stopping:
     def _instructions(self, app: int) -> int:
         """Issued so far; of an application that has been started again, in its first run."""
         machine = self._machine
-        if app not in machine.first_runs:
+        if app not in machine.first_runs.of:
             return sum(sm.counters[app].instructions for sm in machine.sms)
         return sum(
             row.value
-            for row in machine.first_runs[app].counters
+            for row in machine.first_runs.of[app].counters
             if row.component == "sm" and row.name == INSTRUCTIONS
         )

@@ -233,12 +233,17 @@ def test_a_misspelt_name_is_refused_when_the_machine_is_built() -> None:
         two_sms("L1", "Misspelt")
 
 
+TLB_EVENTS = ("lookup", "miss", "fill", "keep", "evict", "invalidate")
+
+
 def test_names_of_a_machine() -> None:
     signals = listeners(two_sms("L1", "OfL1"), "L1")[0].signals
     assert signals is not None
     levels = ("L1", "L2", "first", "last")
-    expected = {f"tlb.{level}.{what}" for level in levels for what in ("lookup", "miss", "fill")}
-    expected |= {"l1.hit", "l1.miss", "l1.evict", "l2.lookup", "dram.request"}
+    expected = {f"tlb.{level}.{what}" for level in levels for what in TLB_EVENTS}
+    events = ("use", "fill", "evict", "invalidate")
+    expected |= {f"{cache}.{what}" for cache in ("l1", "l2") for what in events}
+    expected |= {"l1.hit", "l1.miss", "l2.lookup", "dram.request"}
     expected |= {"walk.arrived", "walk.done", "kernel.begin", "block.begin", "block.end"}
     expected |= {"warp.begin", "warp.end"}
     assert expected <= set(signals.names())

@@ -120,7 +120,7 @@ def test_a_store_takes_away_what_a_miss_would_have_evicted_later() -> None:
     gone: list[int] = []
 
     def listen(machine: Machine) -> None:
-        machine.l1s[0].on_evict.listen(lambda line, _: gone.append(line))
+        machine.l1s[0].signals.evict.listen(lambda line, _: gone.append(line))
 
     for writes, evicted in (("update", 1), ("evict", 0)):
         gone.clear()

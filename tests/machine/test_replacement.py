@@ -125,7 +125,7 @@ def test_the_l1_cache_tells_of_a_line_that_a_fill_replaces(name: str, gone: int)
     told: list[tuple[int, int]] = []
     answered: list[int] = []
     machine.sms[0].lsu.on_request.listen(lambda _request, _begin, end: answered.append(end))
-    machine.l1s[0].on_evict.listen(lambda line, cycle: told.append((line, cycle)))
+    machine.l1s[0].signals.evict.listen(lambda line, cycle: told.append((line, cycle)))
     run_machine(machine)
     ((line, cycle),) = told
     assert line == BASE + (gone << 12) >> 7

@@ -8,7 +8,7 @@ import pytest
 from gpusim.config.schema import GpuConfig
 from gpusim.files.units import Bytes
 from gpusim.machine import Tenant
-from gpusim.runs.watching import watch_lifetimes
+from gpusim.runs.lifetimes import watch_lifetimes
 from tests.hardware.fbt.virtual_machines import VIRTUAL
 from tests.hardware.sm.observed import tenant
 from tests.machine.bench import SMALL, Run, ScriptedApplication, ScriptedLaunch, change

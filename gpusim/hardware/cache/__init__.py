@@ -5,13 +5,13 @@ from gpusim.hardware.cache.bank_site import BankSite
 from gpusim.hardware.cache.bypass import CacheBypass, NeverBypass
 from gpusim.hardware.cache.dram_misses import DramMisses
 from gpusim.hardware.cache.first_cache_counters import L1Counters, SideCounters
-from gpusim.hardware.cache.hashed_array import HashedCacheArray
 from gpusim.hardware.cache.homes import CopyCounters, PartitionHomes, join_partitions
 from gpusim.hardware.cache.invalidation_filter import InvalidationFilter
 from gpusim.hardware.cache.l1 import L1_PATH, CacheSite, L1Cache
 from gpusim.hardware.cache.l2 import L2Bank
 from gpusim.hardware.cache.l2_counters import L2Counters, SectorCounters
 from gpusim.hardware.cache.leading_names import LeadingNames
+from gpusim.hardware.cache.line_signals import LineSignals
 from gpusim.hardware.cache.memory_side import (
     MemorySide,
     MemorySideCache,
@@ -33,13 +33,13 @@ __all__ = [
     "CacheSite",
     "CopyCounters",
     "DramMisses",
-    "HashedCacheArray",
     "InvalidationFilter",
     "L1Cache",
     "L1Counters",
     "L2Bank",
     "L2Counters",
     "LeadingNames",
+    "LineSignals",
     "MemorySide",
     "MemorySideCache",
     "MemorySideCounters",

@@ -120,6 +120,8 @@ class DramMisses(MissPath):
         fetch = self._fetches.lacking(line, missing)
         self.homes.looked_up(app, missing != 0, missing != 0 and not fetch)
         if not missing:
+            if lines.signals.use.listeners:
+                lines.signals.use(line, now)
             bank.answer(request, bank.latency)
             return
         bank.mshrs.join(line, request)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from gpusim.config.schema import L1Config
-from gpusim.core.engine import EventLoop, Probe
+from gpusim.core.engine import EventLoop
 from gpusim.hardware.cache.hashed_array import l1_array
 from gpusim.hardware.cache.leading_names import NOT_KEPT, LeadingNames
+from gpusim.hardware.cache.line_signals import LineSignals
 from gpusim.hardware.cache.reservations import Reservations
 
 
@@ -19,12 +20,12 @@ class HeldLines:
 
     Attributes:
         array: the lines.
-        on_evict: line that goes for another one, by its name in this cache, and cycle.
+        signals: what becomes of them.
     """
 
     def __init__(self, env: EventLoop, config: L1Config, leading: LeadingNames | None) -> None:
         self.array = l1_array(config)
-        self.on_evict: Probe[[int, int]] = Probe()
+        self.signals = LineSignals()
         self.reserved = Reservations(self.array.sets) if config.allocate == "on-miss" else None
         self._env = env
         self._leading = leading
@@ -37,6 +38,8 @@ class HeldLines:
         victim = self.array.fill(line, sectors)
         if victim is not None:
             self._went(victim[0])
+        if self.signals.fill.listeners:
+            self.signals.fill(line, self._env._now)
         return True
 
     def _come(self, line: int) -> bool:
@@ -66,11 +69,18 @@ class HeldLines:
 
     def remove(self, line: int) -> None:
         """Forget a line, if it is here."""
-        if self.array.remove(line) and self._leading is not None:
+        if not self.array.remove(line):
+            return
+        if self._leading is not None:
             self._leading.went(line)
+        if self.signals.invalidate.listeners:
+            self.signals.invalidate(line, self._env._now)
 
     def clear(self) -> None:
         """Forget all lines; places that are reserved stay so."""
+        if self.signals.invalidate.listeners:
+            for line in self.array.lines():
+                self.signals.invalidate(line, self._env._now)
         self.array.clear()
         if self._leading is not None:
             self._leading.filter.clear()
@@ -84,5 +94,5 @@ class HeldLines:
         """A line was evicted."""
         if self._leading is not None:
             self._leading.went(line)
-        if self.on_evict.listeners:
-            self.on_evict(line, self._env._now)
+        if self.signals.evict.listeners:
+            self.signals.evict(line, self._env._now)

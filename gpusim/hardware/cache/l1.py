@@ -23,7 +23,6 @@ from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.signals import Signals
 from gpusim.core.warp_program import SECTOR_BYTES
 from gpusim.files.units import Hertz
-from gpusim.hardware.cache.array import CacheArray
 from gpusim.hardware.cache.first_cache_counters import (
     FirstCacheCounters,
     L1Counters,
@@ -76,6 +75,7 @@ class L1Cache(Component, FirstCache):
 
     Attributes:
         held: its lines.
+        signals: what becomes of them.
         naming: what names them.
         stores: what stores do to them.
         reserved: places that missed lines have taken; None: a line takes its place on arrival.
@@ -99,7 +99,8 @@ class L1Cache(Component, FirstCache):
         self.held = HeldLines(site.env, config, leading)
         self.array = self.held.array
         self.reserved = self.held.reserved
-        self.on_evict = self.held.on_evict
+        self.signals = self.held.signals
+        self._on_use = self.signals.use
         kind = L1Counters if site.path == L1_PATH else SideCounters
         self.counters: list[FirstCacheCounters] = [kind() for _ in range(site.apps)]
         self.naming = make_naming(config)
@@ -135,6 +136,8 @@ class L1Cache(Component, FirstCache):
             line = self._synonyms.look(line, sectors, self.array, app)
         if self.array.missing(line, sectors):
             return False
+        if self._on_use.listeners:
+            self._on_use(line, self.env._now)
         counters = self.counters[app]
         counters.lookups += 1
         counters.hits += 1
@@ -212,6 +215,8 @@ class L1Cache(Component, FirstCache):
             self.held.remove(line)
             return
         self.array.missing(line, 0)  # a use of the line
+        if self._on_use.listeners and self.array.state(line):
+            self._on_use(line, self.env._now)
         if not left:
             return
         if self.leading is None:
@@ -252,10 +257,6 @@ class L1Cache(Component, FirstCache):
         if self.leading.invalidate(pages, self._mshrs.outstanding()):
             self.leading.flushed(self.array.lines())
             self.clear()
-
-    def watch(self, watched: Callable[[CacheArray], CacheArray]) -> None:
-        """Put an array in the place of its own, which sees what happens to the lines."""
-        self.array = self.held.array = watched(self.array)
 
     def capacity(self) -> int:
         return self.array.capacity

@@ -79,7 +79,8 @@ class L2Bank(Component, Turning):
         self.on_lookup: Probe[[int, int, bool, int]] = Probe()
         """Depth (0: data), app, whether it hit, cycle."""
         self.latency = config.latency.cycles(site.clock)
-        self.lines = Lines(config, site.apps, len(site.levels))
+        self.lines = Lines(env, config, site.apps, len(site.levels))
+        self._on_use = self.lines.signals.use
         self.mshrs: Mshrs[MemoryRequest] = Mshrs(config.mshrs, config.mshr_merge)
         self.places: SectorPlaces | None = None
         self._levels = site.levels
@@ -291,9 +292,17 @@ class L2Bank(Component, Turning):
             self._take_turns(request, counters)
         if kind != _LOAD:
             self._count_kind(request, counters, not missing)
-        if self.on_lookup.listeners:
-            self.on_lookup(request.depth, app, not missing, self.env._now)
+        if self.on_lookup.listeners or self._on_use.listeners:
+            self._announce(request, name, not missing)
         return True
+
+    def _announce(self, request: MemoryRequest, name: int, hit: bool) -> None:
+        """Tell listeners of a lookup."""
+        now = self.env._now
+        if self.on_lookup.listeners:
+            self.on_lookup(request.depth, request.app, hit, now)
+        if hit and self._on_use.listeners:
+            self._on_use(name, now)
 
     def _take_turns(self, request: MemoryRequest, counters: L2Counters) -> None:
         """The lanes of an atomic change their words, one lane of a word at a time."""
@@ -368,12 +377,6 @@ class L2Bank(Component, Turning):
     def holds(self, line: int) -> bool:
         """Whether a line is here; a look is no use of it."""
         return any(array.state(line) for array in self.arrays.values())
-
-    def watch(self, watched: Callable[[CacheArray], CacheArray]) -> None:
-        """Put arrays in the place of this bank's, which see what happens to them."""
-        of = {array: watched(array) for array in dict.fromkeys(self.arrays.values())}
-        for app, array in list(self.arrays.items()):
-            self.arrays[app] = of[array]
 
     # -- reports ---------------------------------------------------------------------------------
 

@@ -10,14 +10,16 @@ in part, unless byte masks are kept (`gpusim.hardware.cache.written_bytes`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from gpusim.config.schema import L2Config
+from gpusim.core.engine import EventLoop
 from gpusim.core.request import Kind
 from gpusim.core.unboxed import IntDict
 from gpusim.core.warp_program import COVERED_SHIFT, SECTOR_BYTES, SECTORS
 from gpusim.hardware.cache.array import DIRTY, DIRTY_SHIFT, CacheArray
+from gpusim.hardware.cache.line_signals import LineSignals
 from gpusim.hardware.cache.partition import arrays_of
 from gpusim.hardware.cache.written_bytes import WrittenBytes
 
@@ -35,6 +37,7 @@ class Lines:
     """Which sectors of which lines a bank has, and which of them are dirty.
 
     Args:
+        env: the clock of the machine.
         config: the cache.
         apps: indices of the applications that share the bank.
         counted: number of applications of the machine, for counters.
@@ -47,9 +50,12 @@ class Lines:
         sectored: whether lines are fetched and written back in parts, and stores fetch nothing.
         touched: by mask of 32-byte sectors, the bank's own (larger) sectors in which they lie.
         written: bytes that stores write; None: they are not followed.
+        signals: what becomes of lines.
     """
 
-    def __init__(self, config: L2Config, apps: Sequence[int], counted: int) -> None:
+    def __init__(self, env: EventLoop, config: L2Config, apps: Sequence[int], counted: int) -> None:
+        self._env = env
+        self.signals = LineSignals()
         self.arrays: IntDict[CacheArray] = IntDict()
         for app, array in arrays_of(config, apps).items():
             self.arrays[app] = array
@@ -90,6 +96,16 @@ class Lines:
 
     def keep(self, name: int, state: int, app: int) -> Line | None:
         """Add to the state of a line; returns the line that made room for it, if one did."""
+        victim = self._fill(name, state, app)
+        signals = self.signals
+        if signals.fill.listeners:
+            signals.fill(name, self._env._now)
+        if victim is not None and signals.evict.listeners:
+            signals.evict(victim[0], self._env._now)
+        return victim
+
+    def _fill(self, name: int, state: int, app: int) -> Line | None:
+        """Add to the state of a line, as `keep` does."""
         victim = self.arrays[app].fill(name, state)
         if self.written is not None:
             self.written.came(name, state & SECTORS)
@@ -97,7 +113,28 @@ class Lines:
 
     def remove(self, name: int, app: int) -> int:
         """Take a line out; returns its state, 0 if it is not there."""
-        return self.arrays[app].remove(name)
+        return self._remove(self.arrays[app], name)
+
+    def remove_of_all(self, name: int) -> None:
+        """Take a line out, whichever application has it."""
+        for array in dict.fromkeys(self.arrays.values()):
+            self._remove(array, name)
+
+    def remove_where(self, leaves: Callable[[int], bool]) -> int:
+        """Take out the lines for which this holds; returns how many there were."""
+        found = 0
+        for array in dict.fromkeys(self.arrays.values()):
+            gone = [name for name in array.lines() if leaves(name)]
+            for name in gone:
+                self._remove(array, name)
+            found += len(gone)
+        return found
+
+    def _remove(self, array: CacheArray, name: int) -> int:
+        state = array.remove(name)
+        if state and self.signals.invalidate.listeners:
+            self.signals.invalidate(name, self._env._now)
+        return state
 
     def dirty(self, line: Line) -> int:
         """What has to be written back of a line that is gone: a mask as `MemoryRequest.sectors`.
@@ -133,7 +170,7 @@ class Lines:
         return missing
 
     def _warm_fill(self, name: int, state: int, app: int) -> None:
-        victim = self.keep(name, state, app)
+        victim = self._fill(name, state, app)
         if victim is not None and self.written is not None:
             self.written.forget(victim[0])
 

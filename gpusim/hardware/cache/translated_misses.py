@@ -74,6 +74,7 @@ class TranslatedMisses(MissPath):
             port.connect(bank.process)
         self.counters = [VirtualL2Counters() for _ in bank.counters]
         self.claims = [ClaimCounters() for _ in bank.counters]
+        self._on_use = bank.lines.signals.use
         self._tables = TableMisses(self)
         self._fetches = Fetches()
         """By leading names: fetches under way; the requests that wait have been let through."""
@@ -149,6 +150,8 @@ class TranslatedMisses(MissPath):
         array = bank.lines.arrays[request.app]
         wanted = self._wanted(bank.mshrs.waiting(request.line))
         missing = array.missing(name, wanted)
+        if not missing and self._on_use.listeners and array.state(name):
+            self._on_use(name, bank.env._now)
         if name in self._leaving and (missing or not array.state(name)):
             self._leaving[name].append(request)
             return

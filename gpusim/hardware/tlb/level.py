@@ -154,6 +154,7 @@ class TlbLevel(Stage, FirstTlb, Turning):
         self.mshr_policy = mshr_policy
         if mshr_policy is not None:
             mshr_policy.adopt(array)
+            mshr_policy.forget = self.forget
         self.latency = config.latency.cycles(clock)
         self.extra_cycles = 0
         self.below = site.below
@@ -189,6 +190,10 @@ class TlbLevel(Stage, FirstTlb, Turning):
         """A data request that missed in the first level."""
         self.on_fill: Probe[[int, int]] = Probe()
         """Instance and tag: its requesters are about to be answered."""
+        self.on_keep: Probe[[int, int, Mapping]] = Probe()
+        """Instance, tag and mapping of a page that goes into the array."""
+        self.on_invalidate: Probe[[int, int]] = Probe()
+        """Instance, and tag of a page that the array forgets (-1: all)."""
         self.on_evict = _Evictions(self)
         """Instance, tag and mapping of a page that leaves the array, as others need its entry."""
         self.on_epoch: Probe[[int, int, int, int, int, int, int, int]] = Probe()
@@ -338,15 +343,23 @@ class TlbLevel(Stage, FirstTlb, Turning):
         now = self.env._now
         if tag is None:
             self.array.flush()
+            if self.on_invalidate.listeners:
+                self.on_invalidate(self._index, -1)
             if self.fill_policy is not None:
                 self.fill_policy.flush()
             self._shot_down.update(dict.fromkeys(self._primary, now))
         else:
-            self.array.invalidate(tag)
+            self.forget(tag)
             if self.fill_policy is not None:
                 self.fill_policy.invalidate(tag)
             if tag in self._primary:
                 self._shot_down[tag] = now
+
+    def forget(self, tag: int) -> None:
+        """Take a page out of the array; what is on its way is not touched."""
+        self.array.invalidate(tag)
+        if self.on_invalidate.listeners:
+            self.on_invalidate(self._index, tag)
 
     def warm(self, tag: int, requester: Requester) -> Mapping:
         mapping = self.array.lookup(tag, self._slot(requester))
@@ -359,6 +372,8 @@ class TlbLevel(Stage, FirstTlb, Turning):
         below = self.warm_below.warm(tag, requester)
         if policy is None or policy.admits(tag, below, (requester,), self.env._now):
             self.array.insert(tag, below, self._slot(requester))
+            if self.on_keep.listeners:
+                self.on_keep(self._index, tag, below)
             if self._spilled:
                 self._tell_evicted()
         return below
@@ -532,6 +547,8 @@ class TlbLevel(Stage, FirstTlb, Turning):
         else:
             slots = dict.fromkeys(self._slot(requester_of(waiter)) for waiter in waiters)
             evicted = sum(self.array.insert(tag, mapping, slot) for slot in slots)
+        if self.on_keep.listeners:
+            self.on_keep(self._index, tag, mapping)
         if self._spilled:
             self._tell_evicted()
         return evicted

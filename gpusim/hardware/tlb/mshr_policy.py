@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import attr
@@ -36,7 +36,10 @@ class MshrPolicy(Policy):
 
     Attributes:
         mshrs: registers of the TLB.
+        forget: takes a page out of the array; its TLB sets it.
     """
+
+    forget: Callable[[int], None] | None = None
 
     def __init__(self, mshrs: int, apps: int) -> None:
         self.mshrs = mshrs
@@ -224,7 +227,8 @@ class InTlbMshrs(MshrPolicy):
         counters = self._counters[requester.app]
         counters.in_tlb += 1
         if self._array is not None and (gone := self._array.next_victim(tag)) is not None:
-            self._array.invalidate(gone)
+            assert self.forget is not None
+            self.forget(gone)
             counters.entries_lost += 1
 
     def ended(self, tag: int) -> None:

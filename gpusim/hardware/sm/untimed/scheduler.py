@@ -13,6 +13,7 @@ from collections.abc import Generator, Iterator, Sequence
 from mypy_extensions import mypyc_attr
 
 from gpusim.core.copies import Copy
+from gpusim.core.engine import Probe
 from gpusim.core.streams import DEFAULT_STREAM
 from gpusim.core.warp_program import Application, LaneChunk, Launch, Segment
 from gpusim.hardware.sm.block_scheduler import LaunchRecord
@@ -99,6 +100,9 @@ class SkippingScheduler(NodeScheduler):
     paused: int = 0
     paused_again: int = 0
     in_streams: int = 0
+    on_passed: Probe[[]]
+    """What was noted of a stretch without a clock has passed through TLBs and caches."""
+
     _pausing: bool = False
     _rest: Rest | None = None
     """What is timed now."""
@@ -132,6 +136,7 @@ class SkippingScheduler(NodeScheduler):
         for number, seats in enumerate(self._seats):
             self._gpu_of[seats.first : seats.first + seats.count] = [number] * seats.count
         self._held = [Beside() for _ in sms]
+        self.on_passed = Probe()
         super().start(sms, rooms)
 
     def issued(self) -> int:
@@ -434,6 +439,8 @@ class SkippingScheduler(NodeScheduler):
         if self._log is not None:
             self.passage.take(self._log, ended)
             self._log = None
+            if self.on_passed.listeners:
+                self.on_passed()
 
     def _advance_apart(self, block: SkippedBlock) -> float:
         """Let each warp of a block execute its next piece, and stay as far from others as it is."""
