@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from gpusim.core.errors import UserError
 from gpusim.core.mapping import Mapping
-from gpusim.hardware.cache import CacheArray, LineSignals
+from gpusim.hardware.cache import CacheArray, L1Cache, LineSignals
 from gpusim.hardware.sm.untimed.scheduler import SkippingScheduler
 from gpusim.hardware.tlb import IdealArray, TlbLevel
 from gpusim.machine import Machine
@@ -33,18 +34,20 @@ def watch_lifetimes(machine: Machine, ended: Ended) -> Callable[[], None]:
         if not isinstance(tlb.array, IdealArray):
             stays.append(_PagesOfTlb(machine, ended, index, tlb, name))
     for index, l1 in enumerate(machine.l1s):
-        stays.append(_Lines(machine, ended, (_L1, index), l1.signals, lambda l1=l1: [l1.array]))
+        stays.append(_Lines(machine, ended, (_L1, index), l1.signals, partial(_lines_of, l1)))
     for index, bank in enumerate(bank for system in machine.systems for bank in system.banks):
         arrays = list(dict.fromkeys(bank.arrays.values()))
-        stays.append(
-            _Lines(machine, ended, (_L2, index), bank.lines.signals, lambda arrays=arrays: arrays)
-        )
+        stays.append(_Lines(machine, ended, (_L2, index), bank.lines.signals, arrays.copy))
 
     def finish() -> None:
         for one in stays:
             one.finish()
 
     return finish
+
+
+def _lines_of(l1: L1Cache) -> list[CacheArray]:
+    return [l1.array]
 
 
 class _Stays:
