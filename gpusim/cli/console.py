@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 
-import click
 from rich.console import (
     Console,
     ConsoleOptions,
@@ -61,7 +60,10 @@ def print_paged(*shown: RenderableType) -> None:
     if text.count("\n") < console.height:
         sys.stdout.write(text)
     else:
-        click.echo_via_pager(text, color=True)
+        import pydoc  # takes a tenth of the start of a command
+
+        os.environ.setdefault("LESS", "-R")  # colours, as git shows them
+        pydoc.pager(text)
 
 
 def stderr_console() -> Console:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 import tomllib
 from collections.abc import Iterator
+from importlib.metadata import packages_distributions
 from typing import Any
 
 import jinja2
@@ -20,6 +22,8 @@ SITE: dict[str, Any] = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="
 CITATION: dict[str, Any] = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PLACEHOLDER = b"gpusim.example"
+NOT_REQUIRED = {"gpusim", "experiments", "_typeshed", "numba", "torch"}
+"""Its own, what only types need, and what comes with a user's kernel or model."""
 CONDA_NAMES = {"matplotlib": "matplotlib-base", "mypy-extensions": "mypy_extensions"}
 CONDA: dict[str, Any] = yaml.safe_load(
     jinja2.Template((ROOT / "packaging/conda/meta.yaml").read_text(encoding="utf-8")).render(
@@ -81,6 +85,35 @@ def test_the_recipe_of_conda_is_of_this_version_and_has_all_that_is_needed() -> 
     assert set(CONDA["requirements"]["run"]) == {python, *needs}
     host = {of_conda(one) for one in [*build, *of_the_build("NEEDS"), *of_the_build("RUNTIME")]}
     assert set(CONDA["requirements"]["host"]) == {python, "pip", *host}
+
+
+def test_what_is_imported_is_required() -> None:
+    """Not by luck: a package that another one brings may be gone in its next version."""
+    project = PROJECT["project"]
+    lists = [project["dependencies"], of_the_build("RUNTIME")]
+    lists += project["optional-dependencies"].values()
+    required = {distribution(one) for needed in lists for one in needed}
+    installed = packages_distributions()
+    for name in sorted(imported() - set(sys.stdlib_module_names) - NOT_REQUIRED):
+        providers = {distribution(one) for one in installed.get(name, [name])}
+        assert providers & required, f"{name} is imported, and {providers} is not required"
+
+
+def distribution(requirement: str) -> str:
+    """Its name, in one spelling."""
+    return re.split(r"[^\w.-]", requirement)[0].lower().replace("_", "-")
+
+
+def imported() -> set[str]:
+    """Packages that modules of gpusim name in an import."""
+    found = set()
+    for path in (ROOT / "gpusim").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                found |= {one.name.partition(".")[0] for one in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                found.add(node.module.partition(".")[0])
+    return found
 
 
 def of_the_build(name: str) -> list[str]:

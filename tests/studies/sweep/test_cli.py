@@ -7,11 +7,11 @@ import json
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import h5py
 import pandas as pd
 import pytest
-from click.testing import Result
 from rich.console import Console
 from typer.testing import CliRunner
 
@@ -47,7 +47,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("broken.toml").write_text(BROKEN)
 
 
-def run(*arguments: str, code: int = 0) -> Result:
+def run(*arguments: str, code: int = 0) -> Any:
     result = CliRunner().invoke(app, ["sweep", *arguments])
     assert result.exit_code == code, result.output
     assert "Traceback" not in result.stderr
