@@ -177,7 +177,7 @@ def _kernels(app: ApplicationCharacterization) -> Table:
     table = Table(title=f"{app.name}: kernels", header_style="bold")
     table.add_column("kernel", overflow="fold")
     for name in ("launches", "blocks", "warps", "warp instr.", "memory instr.", "transactions"):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=name == "transactions")
     for kernel in app.kernels:
         name, *counts = attrs.astuple(kernel)
         table.add_row(Text(name), *(f"{count:,}" for count in counts))

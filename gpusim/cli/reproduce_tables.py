@@ -58,7 +58,8 @@ def print_score(claims: Iterable[Judged]) -> None:
     judged = list(claims)
     table = Table(title="claims", header_style="bold")
     for name in ("role", "claims", *Verdict):
-        table.add_column(name, justify="left" if name == "role" else "right")
+        is_role = name == "role"
+        table.add_column(name, justify="left" if is_role else "right", no_wrap=is_role)
     for role in Role:
         mine = Counter(one.verdict for one in judged if one.claim.role == role)
         counts = (str(mine[verdict] or "") for verdict in Verdict)
@@ -69,7 +70,7 @@ def print_score(claims: Iterable[Judged]) -> None:
 def _claims(claims: Iterable[Judged], title: str | None = None) -> Table:
     table = Table(title=title, header_style="bold", show_lines=True)
     for name in ("claim", "the paper", "here", "verdict"):
-        table.add_column(name, overflow="fold")
+        table.add_column(name, overflow="fold", no_wrap=name in ("claim", "verdict"))
     for one in claims:
         here = ours(one.claim, one.measured).replace("**", "")
         table.add_row(

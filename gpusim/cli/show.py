@@ -130,7 +130,7 @@ def _print_tables(model: LoadedModel, words: Sequence[str]) -> None:
 _WIDE = 120
 """Columns of a terminal from which on each value has its place."""
 
-_RATIOS = {"key": 0, "value": 2, "from": 1, "source": 4}
+_RATIOS = {"key": 0, "value": 4, "from": 3, "source": 9}
 """How a narrow table's columns share what the keys leave."""
 
 

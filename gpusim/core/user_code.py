@@ -20,7 +20,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from gpusim.core.errors import UserError
+from gpusim.core.errors import UserError, nearest
 from gpusim.core.untrusted import small_text
 
 _NAME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
@@ -101,11 +101,22 @@ def load_own(name: str, what: str) -> Any:
     if module not in sys.modules and (here := str(Path.cwd())) not in sys.path:
         sys.path.append(here)
     try:
-        return getattr(importlib.import_module(module), attribute)
+        found = importlib.import_module(module)
+        return getattr(found, attribute)
     except (Exception, SystemExit) as error:  # a module may do anything while it is imported
-        raise UserError(
-            f"cannot load the {what} {name!r}: {type(error).__name__}: {error}"
-        ) from error
+        raise UserError(f"cannot load the {what} {name!r}: {_why_not(name, error)}") from error
+
+
+def _why_not(name: str, error: BaseException) -> str:
+    """What is wrong: with the name where that is all, else the error of the module."""
+    module, _, attribute = name.partition(":")
+    if isinstance(error, ModuleNotFoundError) and error.name == module.partition(".")[0]:
+        return f"there is no {error.name}.py in {Path.cwd()}, and no installed package of that name"
+    if isinstance(error, AttributeError) and module in sys.modules:
+        names = [one for one in vars(sys.modules[module]) if not one.startswith("_")]
+        if attribute not in names and error.obj is sys.modules[module]:
+            return f"{module} has no {attribute}{nearest(attribute, names)}"
+    return f"{type(error).__name__}: {error}"
 
 
 def run_file(path: Path) -> dict[str, Any]:

@@ -16,10 +16,10 @@ _BANKS = {"interconnect": "behind", "l2": "at"}
 """States for which stalled L2 banks may be to blame, and how the names of their counters begin."""
 
 _CAUSES = {
-    "merge_lists": "full merge lists",
-    "mshrs": "MSHRs that were all taken",
-    "dram": "a way to DRAM that was full",
-    "replies": "a way back that was full",
+    "merge_lists": "full merge lists of L2 banks",
+    "mshrs": "L2 banks without a free MSHR",
+    "dram": "L2 banks whose way to DRAM is full",
+    "replies": "L2 banks whose way back is full",
 }
 """Why a bank was stalled, in words, by the names of counters."""
 
@@ -65,7 +65,7 @@ def wait_roots(result: Result) -> Iterator[tuple[str, str]]:
 def _bank_waits(waits: Mapping[str, int], cycles: Counter[str]) -> Iterator[tuple[str, str]]:
     """Parts of waits for the crossbar and the L2 cache."""
     for state, where in _BANKS.items():
-        words = {name: f"{where} {why} of L2 banks" for name, why in _CAUSES.items()}
+        words = {name: f"{where} {why}" for name, why in _CAUSES.items()}
         if parts := _parts(waits, f"{where}_", cycles[state], words):
             yield state, parts
 

@@ -88,7 +88,7 @@ def test_from_a_shell_by_its_module(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         ("touching_al", "no workload named 'touching_al'; did you mean 'touching_all'?; allowed: "),
         (
             "absent:Program",
-            "cannot load the program 'absent:Program': ModuleNotFoundError: ",
+            "cannot load the program 'absent:Program': there is no absent.py in ",
         ),
         (Touch, "Touch is no program: mark it with @gpusim.program('touch', PARAMETERS)"),
     ],
