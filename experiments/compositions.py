@@ -84,10 +84,10 @@ def _ends(numbers: pd.Series) -> tuple[pd.Series, pd.Series]:
 
 
 def refused(reasons: Mapping[tuple[str, str], str]) -> str:
-    """Pairs that are no machine."""
+    """Pairs that cannot be combined."""
     here = f"{SPEC.parents[1]}/"
     rows = [(f"`{pair}`", reason.replace(here, "")) for (_, pair), reason in reasons.items()]
-    return "\n".join(markdown(("pair", "why it is no machine"), rows)).rstrip()
+    return "\n".join(markdown(("pair", "why they cannot be combined"), rows)).rstrip()
 
 
 def noise(results: SweepResults, shifted: SweepResults) -> str:

@@ -3,14 +3,15 @@
 ``gpusim study instruction-mix [NAME ...] [--scale SCALE] [--doc PAGE]``
 
 The programs are executed without a machine, in warps of 32.  What public sources tell of the real
-programs is in ``experiments/programs/mixes.toml``.  With ``--doc`` the table replaces that of the
-page docs/workloads.md.
+programs is in ``experiments/programs/mixes.toml``.  With ``--doc`` the page docs/workloads.md gets
+what agrees and what does not, and the file tables/instruction-mix.csv beside it all numbers.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+import csv
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +27,6 @@ from gpusim.core.errors import UserError, nearest
 from gpusim.core.warp_program import MEMORY_OPS, NO_INSTRUCTION, LaneChunk, Op
 from gpusim.files.structure import StructureError, structure
 from gpusim.files.toml_document import read_document
-from gpusim.studies.reproduce.markdown import markdown
 from gpusim.workloads.library import find_workload, workload_names
 from gpusim.workloads.tables import SCALES
 from gpusim.workloads.workload import load_workload
@@ -44,6 +44,8 @@ HEADER = (
     "grade",
     "source of it",
 )
+CLOSE = 0.1
+"""Part of the known number by which ours may be off."""
 
 
 @frozen
@@ -148,6 +150,28 @@ def real_programs() -> list[str]:
     ]
 
 
+def summary(found: Sequence[Sequence[str]]) -> str:
+    """How many of the programs with a known number are near it, and which are not."""
+    known = [(row[0], float(row[1]), float(row[3]), row[4]) for row in found if row[3]]
+    far = [one for one in known if abs(one[1] - one[2]) > CLOSE * one[2]]
+    others = ", ".join(f"`{name}` {ours:g} ({theirs:g}, {by})" for name, ours, theirs, by in far)
+    return (
+        f"Of {len(known)} programs with a known number, {len(known) - len(far)} are within "
+        f"{100 * CLOSE:.0f} % of it. Instructions an access of the others, with the known number "
+        f"and its grade: {others}."
+    )
+
+
+def write_part(page: Path, found: Sequence[Sequence[str]]) -> None:
+    """The summary into the page, and all numbers into a file beside it."""
+    write_marked(page, "mixes", summary(found))
+    path = page.parent / "tables" / "instruction-mix.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(HEADER)
+        writer.writerows(found)
+
+
 def main() -> None:
     """Count, tell, and write the page."""
     parser = argparse.ArgumentParser(
@@ -163,7 +187,7 @@ def main() -> None:
         table.add_row(*row)
     Console().print(table)
     if arguments.doc:
-        write_marked(arguments.doc, "mixes", "\n".join(markdown(HEADER, found)))
+        write_part(arguments.doc, found)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Pairs of recipes on every shipped model: which run, and why the others are no machine.
+"""Pairs of recipes on every shipped model: which run, and why the others are refused.
 
 ``gpusim study pairs-on-models`` takes the recipes of experiments/compositions.toml, lays them on
 each model alone and in pairs, and runs a launch of atax on each machine (see
@@ -40,7 +40,7 @@ class Found:
     Attributes:
         alone: recipes that run.
         pairs: pairs of these that run, of how many.
-        refused: why a recipe, or a pair of such as run alone, is no machine, by its name.
+        refused: why a recipe, or a pair of such as run alone, is refused, by its name.
     """
 
     alone: tuple[str, ...]
@@ -90,29 +90,24 @@ def _laid(recipe: str) -> Sequence[str]:
 
 
 def table(found: Mapping[str, Found]) -> str:
-    """A row a model in Markdown, reasons numbered below."""
+    """A row in Markdown for models of which the same runs, reasons numbered below."""
     numbers: dict[str, int] = {}
-    rows = []
+    rows: dict[tuple[str, str, str], list[str]] = {}
     for model, of_model in found.items():
         grouped: dict[tuple[int, ...], list[str]] = {}
         for name, reasons in of_model.refused.items():
             why = tuple(numbers.setdefault(one, len(numbers) + 1) for one in reasons)
             grouped.setdefault(why, []).append(f"`{name}`")
         ran, tried = of_model.pairs
-        rows.append(
-            (
-                f"`{model}`",
-                str(len(of_model.alone)),
-                f"{ran} of {tried}",
-                "; ".join(
-                    f"{', '.join(names)} ({', '.join(map(str, why))})"
-                    for why, names in grouped.items()
-                ),
-            )
+        refused = "; ".join(
+            f"{', '.join(names)} ({', '.join(map(str, why))})" for why, names in grouped.items()
         )
-    head = ("model", "recipes that run", "pairs of these that run", "no machine (why)")
+        same = (str(len(of_model.alone)), f"{ran} of {tried}", refused)
+        rows.setdefault(same, []).append(f"`{model}`")
+    head = ("models", "recipes that run", "pairs of these that run", "refused (why)")
     below = [f"{number}. {reason}" for reason, number in numbers.items()]
-    return "\n".join([*markdown(head, rows), "", *below])
+    lines = [(", ".join(models), *same) for same, models in rows.items()]
+    return "\n".join([*markdown(head, lines), "", *below])
 
 
 def main() -> None:

@@ -54,14 +54,12 @@ class OptionRow:
 
     Attributes:
         name: key of the option.
-        type: of its value, such as ``int``.
         default: as it is written in TOML; empty: the option must be given.
         allowed: values that are accepted, where a check states them.
         meaning: what it does.
     """
 
     name: str
-    type: str
     default: str
     allowed: str
     meaning: str
@@ -79,7 +77,7 @@ def tables() -> str:
             lines.append(f"| `{name}` | {_first_sentence(cls)} | `{_file(cls)}` |")
         lines.append("")
         for name, cls in classes.items():
-            lines += _option_table(name, cls)
+            lines += _option_table(name, cls, classes)
     return "\n".join(lines)
 
 
@@ -110,7 +108,6 @@ def options_of(cls: type) -> list[OptionRow]:
     return [
         OptionRow(
             name,
-            str(one.annotation),
             "" if one.default is inspect.Parameter.empty else _toml(one.default),
             limits.get(name, ""),
             meanings.get(name, ""),
@@ -119,16 +116,34 @@ def options_of(cls: type) -> list[OptionRow]:
     ]
 
 
-def _option_table(name: str, cls: type) -> Iterator[str]:
+def _option_table(name: str, cls: type, others: Mapping[str, type]) -> Iterator[str]:
+    """Its options, without those that it has from another policy of the slot."""
     rows = options_of(cls)
     if not rows:
         return
     yield from (f"### `{name}`", "")
-    yield from ("| option | type | default | allowed | meaning |", "|---|---|---|---|---|")
+    inherited = _inherited(cls, others)
+    if inherited:
+        base, base_rows = inherited
+        rows = [one for one in rows if one not in base_rows]
+        yield from (f"As [`{base}`](#{base}){', and:' if rows else '.'}", "")
+    if rows:
+        yield from ("| option | default | allowed | meaning |", "|---|---|---|---|")
     for one in rows:
         default = f"`{one.default}`" if one.default else "required"
-        yield f"| `{one.name}` | {one.type} | {default} | {one.allowed} | {one.meaning} |"
+        yield f"| `{one.name}` | {default} | {one.allowed} | {one.meaning} |"
     yield ""
+
+
+def _inherited(cls: type, others: Mapping[str, type]) -> tuple[str, list[OptionRow]] | None:
+    """The nearest base that is a policy of the slot, if all of its options are those of `cls`."""
+    names = {other: name for name, other in others.items()}
+    mine = options_of(cls)
+    for base in cls.__mro__[1:]:
+        if base in names:
+            rows = options_of(base)
+            return (names[base], rows) if rows and all(one in mine for one in rows) else None
+    return None
 
 
 def _keys_line(keys: Collection[str]) -> str:

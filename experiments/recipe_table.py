@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from itertools import groupby
 from pathlib import Path
 
 from attrs import frozen
@@ -31,8 +30,6 @@ MAINTENANCE = True
 PROGRAM, PARAMETERS = "atax", {"n": 128, "iterations": 1}
 EVERYWHERE = "On all models: "
 ALL_BUT = "all but "
-SEVERAL = 2
-"""Keys of one table that are named one by one."""
 
 
 @frozen
@@ -124,21 +121,9 @@ def _refused(models: Sequence[str], cells: Sequence[str]) -> str:
 
 def listing() -> str:
     """All recipes with what they are and where they come from, as a table in Markdown."""
-    lines = ["| recipe | what it is | keys | source |", "|---|---|---|---|"]
-    for row in recipe_rows():
-        changes = _shorter(one.partition(" = ")[0] for one in row["changes"].split(", ") if one)
-        bases = [f"as `{one}`" for one in row["based on"].split(", ") if one]
-        keys = ", ".join([*bases, *(f"`{key}`" for key in changes)])
-        cells = f"`{row['name']}`", row["description"], keys, row["source"]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
-
-
-def _shorter(keys: Iterable[str]) -> Iterator[str]:
-    """Keys, but those of a table of which several are changed as ``TABLE.*``."""
-    for table, several in groupby(keys, lambda key: key.rpartition(".")[0]):
-        found = list(several)
-        yield from [f"{table}.*"] if len(found) > SEVERAL else found
+    cells = ((f"`{one['name']}`", one["description"], one["source"]) for one in recipe_rows())
+    rows = (f"| {' | '.join(one)} |" for one in cells)
+    return "\n".join(["| recipe | what it is | source |", "|---|---|---|", *rows])
 
 
 def main() -> None:

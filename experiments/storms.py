@@ -180,7 +180,7 @@ def main() -> None:
     workload = gpusim.load_workload(arguments.program, arguments.scale)
     found = storms(workload, arguments.folder, draw=True)
     table = Table(title=f"{MODEL}, {arguments.program} ({arguments.scale})")
-    for heading in ("design", "weather"):
+    for heading in ("design", "events"):
         table.add_column(heading, no_wrap=True)
     for heading in ("cycles", *(f"waits {part}" for part in PARTS), *COUNTERS):
         table.add_column(heading.replace("_", " "), justify="right")

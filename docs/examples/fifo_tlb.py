@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from gpusim.config.translation import TlbConfig
-from gpusim.core.mapping import Mapping
-from gpusim.core.registry import Slot, policy
-from gpusim.hardware.tlb import TlbArray
+from gpusim.plugin import Mapping, Slot, TlbArray, TlbConfig, policy
 
 
 @policy(Slot.TLB_ARRAY, "fifo")

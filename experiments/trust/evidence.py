@@ -1,7 +1,8 @@
-"""What was validated, and what came out: from docs/validation.md and docs/hardware.md."""
+"""What was validated, and what came out: from two pages and the table of curves of one."""
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -9,10 +10,12 @@ from statistics import median
 
 from attrs import frozen
 
-from experiments.trust.pages import numbers, rows_of, said, tables
+from experiments.trust.pages import numbers, said, tables
 
 CLOSE = 20.0
 """Percent: programs whose cycles are nearer to the hardware's are counted."""
+CURVES = "tables/hardware-curves.csv"
+"""Plateaus and steps of the curves that the page on hardware draws."""
 
 
 @frozen
@@ -111,11 +114,10 @@ def _difference(cell: str) -> float:
 
 def _held(page: Path) -> Iterator[tuple[str, str, float | None]]:
     """Model, plateau or step, error in percent or None: the model has none."""
-    text = page.read_text(encoding="utf-8")
-    for model, part in re.findall(r"^### (\S+)\n(.*?)(?=^##|\Z)", text, re.DOTALL | re.MULTILINE):
-        for row in rows_of(part, "card, test"):
-            found = numbers(row["error"])
-            yield model, row["plateau or step"], abs(found[0]) if found else None
+    with (page.parent / CURVES).open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            error = row["error %"]
+            yield row["model"], row["plateau or step"], abs(float(error)) if error else None
 
 
 def _plateaus(page: Path) -> Evidence:

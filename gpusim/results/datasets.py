@@ -1,7 +1,7 @@
 """The layout of a result file: every dataset of a run with its type, unit and meaning.
 
-What was recorded of single events is in `gpusim.results.event_tables`.  `docs/results.md` is made
-from both and checked against them by a test.
+What was recorded of single events is in `gpusim.results.event_tables`.  The page
+docs/reference/results.md is made from both and checked against them by a test.
 """
 
 from __future__ import annotations

@@ -3,20 +3,10 @@
 import pytest
 
 from gpusim.ptx import nvrtc
-from tests.ptx.tracing import DATA
+from tests import ROOT
 from tests.whole.running import command
 
-LAUNCH = """
-import numpy as np
-
-def launch(kernel):
-    rng = np.random.default_rng(1)
-    index = rng.integers(0, 1 << 18, 512).astype(np.int32)
-    table = rng.random((1 << 18, 4), dtype=np.float32)
-    out = np.zeros(512, np.float32)
-    kernel.launch(2, 256, index, table, out, 512)
-    assert np.allclose(out, table[index].sum(1))
-"""
+EXAMPLES = ROOT / "docs" / "examples"
 
 TRITON = """
 import numpy as np
@@ -58,17 +48,13 @@ def pictured(tmp_path, *trace):
 
 
 def test_a_kernel_in_ptx(tmp_path):
-    launch = tmp_path / "launch.py"
-    launch.write_text(LAUNCH)
-    said = pictured(tmp_path, "ptx", DATA / "gather.ptx", "--launch", launch)
+    said = pictured(tmp_path, "ptx", EXAMPLES / "gather.ptx", "--launch", EXAMPLES / "launch.py")
     assert "in array `gather_param_1` (gather.cu:8)" in said.splitlines()[0]
 
 
 @pytest.mark.skipif(not nvrtc.is_installed(), reason="NVRTC is not installed")
 def test_a_kernel_in_cuda(tmp_path):
-    launch = tmp_path / "launch.py"
-    launch.write_text(LAUNCH)
-    said = pictured(tmp_path, "cuda", DATA / "gather.cu", "--launch", launch)
+    said = pictured(tmp_path, "cuda", EXAMPLES / "gather.cu", "--launch", EXAMPLES / "launch.py")
     assert "in array `table` (gather.cu:8)" in said.splitlines()[0]
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.instruction_mix import Mix, known_mixes, mix_of_chunk
+from experiments.instruction_mix import Mix, known_mixes, mix_of_chunk, summary
 from gpusim.core.errors import UserError
 from gpusim.core.warp_program import INACTIVE, LaneChunk, Op
 
@@ -30,6 +30,17 @@ def test_what_two_warps_issue() -> None:
 
 def test_known_mixes_are_of_workloads() -> None:
     assert known_mixes()["backprop"].grade == "A"
+
+
+def test_programs_that_are_far_from_what_is_known_are_named() -> None:
+    rows = [
+        ("a", "1.0", "2.0", "1.05", "A", "x"),
+        ("b", "3.0", "2.0", "4", "C", "y"),
+        ("c", "3.0", "2.0", "", "", ""),
+    ]
+    text = summary(rows)
+    assert text.startswith("Of 2 programs with a known number, 1 are within 10 % of it.")
+    assert text.endswith("`b` 3 (4, C).")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Launches of a capture: results in the arrays, and a program for the machine."""
 
 import re
+import shutil
 import subprocess
 import sys
 
@@ -11,7 +12,7 @@ import gpusim
 from gpusim.core.errors import UserError
 from gpusim.ptx.capture import Upload
 from tests import ROOT
-from tests.ptx.tracing import DATA, accesses, calls, load
+from tests.ptx.tracing import accesses, calls, load
 
 
 def graph(vertices=500):
@@ -152,7 +153,7 @@ def test_a_launch_that_is_not_executed_leaves_the_arrays_alone():
 def test_the_examples_of_the_docs_run(tmp_path, monkeypatch):
     page = (ROOT / "docs" / "kernels.md").read_text(encoding="utf-8")
     example = "\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL))
-    (tmp_path / "scale.ptx").write_text((DATA / "scale.ptx").read_text())
+    shutil.copy(ROOT / "docs" / "examples" / "gather.ptx", tmp_path)
     done = subprocess.run(
         [sys.executable, "-c", example], cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, check=False,
         capture_output=True, text=True,

@@ -1,4 +1,4 @@
-"""`docs/results.md` tells the truth: its tables are made here, its examples run.
+"""Pages on results tell the truth: tables are made here, examples run.
 
 After a change of the schema: ``python -m tests.results.test_docs`` writes the tables anew.
 """
@@ -52,6 +52,7 @@ from tests.results.placed import CLASSES, metrics_at
 from tests.runs.ended_walks import ended_walk
 
 PAGE = ROOT / "docs" / "results.md"
+REFERENCE = ROOT / "docs" / "reference" / "results.md"
 
 GROUPS = {
     "provenance": PROVENANCE,
@@ -77,7 +78,7 @@ GROUPS = {
 }
 
 
-HEAD = ("dataset", "type, unit", "what it is")
+HEAD = ("dataset, its type and unit", "what it is")
 
 
 def grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -89,9 +90,9 @@ def grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def column_row(column: Column) -> list[str]:
-    name = f"`{column.name}`" + (" (list)" if column.many else "")
     unit = f", {column.unit}" if column.unit not in ("", "1") else ""
-    return [name, f"{column.type}{unit}", column.description]
+    many = "list of " if column.many else ""
+    return [f"`{column.name}`: {many}{column.type}{unit}", column.description]
 
 
 def schema_tables() -> str:
@@ -122,9 +123,12 @@ def headline_table() -> str:
     values = [*of_every_run[:3], *declared, *of_every_run[3:]]
     one_state = re.compile(r"share_(?!translation)")
     values = [value for value in values if not one_state.match(value.name)]
-    cells = [[f"`{value.name}`", value.unit, value.description] for value in values]
-    cells.append(["`share_STATE`", "fraction", "share of warp-cycles in a state, such as `walk`"])
-    return "\n".join(grid(["name", "unit", "what it is"], cells))
+    cells = []
+    for value in values:
+        unit = "" if value.unit == "1" else f" [{value.unit}]"
+        cells.append([f"`{value.name}`{unit}", value.description])
+    cells.append(["`share_STATE` [fraction]", "share of warp-cycles in a state, such as `walk`"])
+    return "\n".join(grid(["name [unit]", "what it is"], cells))
 
 
 def test_all_that_is_declared_is_in_the_table() -> None:
@@ -151,7 +155,7 @@ def fill(page: str) -> str:
 
 
 def test_the_tables_are_up_to_date() -> None:
-    page = PAGE.read_text()
+    page = REFERENCE.read_text()
     assert fill(page) == page, "run: python -m tests.results.test_docs"
 
 
@@ -172,4 +176,4 @@ def test_the_examples_run(run: RunData, tmp_path: Path, monkeypatch: pytest.Monk
 
 
 if __name__ == "__main__":
-    PAGE.write_text(fill(PAGE.read_text()))
+    REFERENCE.write_text(fill(REFERENCE.read_text()))

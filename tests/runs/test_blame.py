@@ -13,6 +13,7 @@ from gpusim.views.explore import explore
 from gpusim.views.report import html_report
 from gpusim.views.timelines.code_lines import draw_code_lines
 from gpusim.workloads.captured import captured_workload
+from tests import ROOT
 from tests.ptx.tracing import load
 from tests.quick import quick
 from tests.traces.writing import EXIT, block, header, write
@@ -32,7 +33,8 @@ def gathered():
     table = rng.random(4 << 16, dtype=np.float32)
     out = np.zeros(512, np.float32)
     with gpusim.capture("gather") as captured:
-        load("gather").launch(2, 256, index, table, out, 512)
+        kernel = gpusim.load_kernel(ROOT / "docs" / "examples" / "gather.ptx")
+        kernel.launch(2, 256, index, table, out, 512)
     assert np.allclose(out, table.reshape(-1, 4)[index].sum(axis=1))
     return captured
 

@@ -149,5 +149,17 @@ def test_no_long_block_is_forgotten() -> None:
     assert marked == {*LONG, HOW_TO}
 
 
+def test_files_that_pages_show_are_the_examples() -> None:
+    shown = {
+        (path.name, name): text
+        for path in DOCS.rglob("*.md")
+        for _, name, _, text in BLOCK.findall(path.read_text(encoding="utf-8"))
+        if name
+    }
+    assert ("kernels.md", "gather.cu") in shown
+    for (page, name), text in shown.items():
+        assert text == (DOCS / "examples" / name).read_text(encoding="utf-8"), f"{name} in {page}"
+
+
 def test_the_example_is_short() -> None:
     assert len((DOCS / "examples" / "fifo_tlb.py").read_text().splitlines()) < 40

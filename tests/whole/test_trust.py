@@ -98,6 +98,7 @@ def test_what_pages_say(tmp_path: Path) -> None:
 def test_evidence_follows_the_pages(tmp_path: Path) -> None:
     for name in ("validation.md", "hardware.md"):
         shutil.copy(DOCS / name, tmp_path)
+    shutil.copytree(DOCS / "tables", tmp_path / "tables")
     before = {one.what: one.result for one in collect(tmp_path)}
     worse = (tmp_path / "validation.md").read_text(encoding="utf-8")
     worse = worse.replace("| bfs-rodinia-4096-sm80-v3 | 90,629 (+0.0)", "| bfs | 90,629 (-4.0)")
