@@ -93,33 +93,40 @@ def crowd(clients: int, expected: str, settings: Mapping[str, int]) -> tuple[Cou
     sets = [part for key, one in settings.items() for part in ("--set", f"workload.{key}={one}")]
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "run.h5"
-        process = subprocess.Popen(  # noqa: S603  (our own program)
-            [
-                *(sys.executable, "-m", "gpusim", "run", _MODEL, _PROGRAM, *_OPTIONS, *sets),
-                *("-o", str(output)),
-            ],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        assert process.stderr is not None
-        found = _ADDRESS.search(process.stderr.readline())
-        if found is None:
-            return Counter(), "a run named no address"
-        people = Crowd(found[1], int(found[2]))
-        threads = [threading.Thread(target=people.client, args=(one,)) for one in range(clients)]
-        for thread in threads:
-            thread.start()
-        errors = process.stderr.read().strip()
-        process.wait()
-        people.gone.set()
-        for thread in threads:
-            thread.join()
-        if process.returncode or errors:
-            return people.seen, f"a run ended with {process.returncode}: {errors[-500:]}"
+        command = [
+            *(sys.executable, "-m", "gpusim", "run", _MODEL, _PROGRAM, *_OPTIONS, *sets),
+            *("-o", str(output)),
+        ]
+        with subprocess.Popen(  # noqa: S603  (our own program)
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        ) as process:
+            seen, problem = _besieged(process, clients)
+        if problem:
+            return seen, problem
         with gpusim.open_result(output) as result:
             differs = result.digest != expected
-        return people.seen, f"the digest is not {expected}, as without a page" if differs else ""
+        return seen, f"the digest is not {expected}, as without a page" if differs else ""
+
+
+def _besieged(process: subprocess.Popen[str], clients: int) -> tuple[Counter[str], str]:
+    """What came of connections to a run until it ended, and what is wrong with it."""
+    assert process.stderr is not None
+    found = _ADDRESS.search(process.stderr.readline())
+    if found is None:
+        process.kill()
+        return Counter(), "a run named no address"
+    people = Crowd(found[1], int(found[2]))
+    threads = [threading.Thread(target=people.client, args=(one,)) for one in range(clients)]
+    for thread in threads:
+        thread.start()
+    errors = process.stderr.read().strip()
+    process.wait()
+    people.gone.set()
+    for thread in threads:
+        thread.join()
+    if process.returncode or errors:
+        return people.seen, f"a run ended with {process.returncode}: {errors[-500:]}"
+    return people.seen, ""
 
 
 def undisturbed(settings: Mapping[str, int]) -> str:
