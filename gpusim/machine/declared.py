@@ -27,14 +27,24 @@ def signature(thing: Any) -> inspect.Signature:
         ValueError: they are not known.
     """
     if isinstance(thing, type):
-        maker = next(cls for cls in thing.__mro__ if "__init__" in declared_names(cls))
-        if not is_compiled(maker):
-            return inspect.signature(thing)
-        return _without_self(_from_table(maker, "__init__"))
+        return _signature_of_class(thing)
+    if isinstance(thing, FunctionType):
+        return _signature_of_function(thing)
     owner = getattr(thing, "__objclass__", None)
     if owner is not None and is_compiled(owner):
         return _from_table(owner, thing.__name__)
     return inspect.signature(thing)
+
+
+@cache
+def _signature_of_class(cls: type) -> inspect.Signature:
+    maker = next(one for one in cls.__mro__ if "__init__" in declared_names(one))
+    if not is_compiled(maker):
+        return inspect.signature(cls)
+    return _without_self(_from_table(maker, "__init__"))
+
+
+_signature_of_function = cache(inspect.signature)
 
 
 def is_method(thing: object) -> bool:
@@ -45,7 +55,8 @@ def is_method(thing: object) -> bool:
     return inspect.isroutine(thing) and is_compiled(owner)
 
 
-def abstract_names(cls: type) -> list[str]:
+@cache
+def abstract_names(cls: type) -> tuple[str, ...]:
     """Methods that a class, or one that it inherits from, asks for and does not have."""
     lacking: dict[str, None] = {}
     for base in reversed(cls.__mro__):
@@ -54,7 +65,7 @@ def abstract_names(cls: type) -> list[str]:
                 lacking[name] = None
             else:
                 lacking.pop(name, None)
-    return sorted(lacking)
+    return tuple(sorted(lacking))
 
 
 def declared_names(cls: type) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import product
 
 import pandas as pd
 import pytest
@@ -92,11 +93,11 @@ RUN, REPORT = "run tiny nw --scale smoke --seeds 2", "report run.h5"
 OTHERS = ("compare run.h5 run.h5", "reproduce orch.table2 --scale smoke")
 
 
-@pytest.mark.parametrize("pandas", [WHILE_IMPORTED, MADE_AN_ERROR], ids=["broken off", "an error"])
 @pytest.mark.parametrize(
-    "arguments",
-    quick([RUN, REPORT, *OTHERS], REPORT),
-    ids=lambda arguments: arguments.split()[0],
+    ("pandas", "arguments"),
+    quick(
+        product((WHILE_IMPORTED, MADE_AN_ERROR), (RUN, REPORT, *OTHERS)), (MADE_AN_ERROR, REPORT)
+    ),
 )
 def test_other_commands_end_as_ever(command, tmp_path, arguments, pandas):
     if "run.h5" in arguments:

@@ -104,6 +104,7 @@ def test_a_standstill_is_reported_with_exit_code_3(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.long
 def test_ctrl_c_leaves_nothing_behind(tmp_path):
     command = [sys.executable, "-c", PROGRAM, "run", "kepler-uvm", "atax", "--scale", "paper"]
     with subprocess.Popen(

@@ -64,6 +64,7 @@ def test_errors(options: tuple[str, ...], message: str) -> None:
     assert message in outcome.output
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("forked_workers")
 def test_a_sweep_has_bands() -> None:
     Path("few.toml").write_text(

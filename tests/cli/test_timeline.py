@@ -24,7 +24,8 @@ def gpusim_command(*arguments, code=0):
 def runs(tmp_path_factory):
     """One run that recorded all, one with intervals only, one without."""
     folder = tmp_path_factory.mktemp("runs")
-    base = ["run", "tiny", "atax", "--scale", "smoke", "--set", "workload.n=512"]
+    small = ["--scale", "smoke", "--set", "workload.n=512", "--set", "workload.iterations=2"]
+    base = ["run", "tiny", "atax", *small]
     everything = "intervals,walks,requests,dram,tlb"
     for name, records in {"all": everything, "intervals": "intervals", "walks": "walks"}.items():
         gpusim_command(*base, "--record", records, "-o", folder / f"{name}.h5")
@@ -38,7 +39,9 @@ def lines(text):
 
 def test_a_line_a_bin(runs):
     text = gpusim_command("timeline", runs / "all.h5").stdout
-    assert text.startswith("atax (smoke) on tiny + workload.n=512\ncycles 0 to ")
+    assert text.startswith(
+        "atax (smoke) on tiny + workload.n=512 + workload.iterations=2\ncycles 0 to "
+    )
     with open_result(runs / "all.h5") as result:
         found = timeline(result, window_of(result, bins=20))
     shown = lines(text)

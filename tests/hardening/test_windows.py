@@ -87,6 +87,7 @@ def test_a_sweep_with_two_jobs(tmp_path: Path):
     on_windows(tmp_path, "sweep", "s.toml", "-o", "runs", "-j", "2")  # writes over its table
 
 
+@pytest.mark.long
 def test_a_run_a_checkpoint_and_a_trace(tmp_path: Path):
     small = ["--scale", "smoke", "--set", "workload.n=32"]
     run = ["run", "tiny", "atax", *small, "-o", "run.h5", "--record", "walks"]

@@ -18,6 +18,14 @@ from gpusim.machine.class_table import class_table
 CLASSES = (Replacement, Lru, TlbArray, SetAssociativeArray)
 
 
+def forget() -> None:
+    """What is known of classes is looked up again."""
+    declared._table.cache_clear()
+    declared._from_table.cache_clear()
+    declared._signature_of_class.cache_clear()
+    declared.abstract_names.cache_clear()
+
+
 @pytest.fixture
 def of_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Classes tell what the table says, as if they were compiled."""
@@ -31,12 +39,10 @@ def of_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "table.json"
     path.write_text(json.dumps(class_table(sources)), encoding="utf-8")
     monkeypatch.setattr(declared, "TABLE", path)
-    declared._table.cache_clear()
-    declared._from_table.cache_clear()
+    forget()
     yield
     monkeypatch.undo()
-    declared._table.cache_clear()
-    declared._from_table.cache_clear()
+    forget()
 
 
 @pytest.mark.skipif(form() != "pure Python", reason="compiled classes do not tell it themselves")

@@ -105,8 +105,14 @@ def test_a_fault_that_queues_at_the_host_is_walked_by_a_gpu_that_has_the_page() 
     "settings",
     [
         {"node.invalidation": "walked"},
-        {"node.invalidation.policy": "lazy", "node.invalidation.bases": 1},
-        {"node.forwarding.policy": "filtered", "node.forwarding.entries": 16},
+        pytest.param(
+            {"node.invalidation.policy": "lazy", "node.invalidation.bases": 1},
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            {"node.forwarding.policy": "filtered", "node.forwarding.entries": 16},
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_storms_end_and_have_equal_digests(settings: dict[str, object]) -> None:

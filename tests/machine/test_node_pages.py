@@ -189,7 +189,7 @@ COUNTED: dict[str, object] = {"node.remote.policy": "access-counters", "node.rem
         ("gups", {"node.remote": "migrate-on-touch"}),
         pytest.param("gups", RING, marks=pytest.mark.long),
         pytest.param("gups", FIXED, marks=pytest.mark.long),
-        ("atax", COUNTED),
+        pytest.param("atax", COUNTED, marks=pytest.mark.long),
         pytest.param("atax", FIXED, marks=pytest.mark.long),
         pytest.param("atax", RING, marks=pytest.mark.long),
     ],

@@ -11,6 +11,7 @@ import pytest
 from gpusim.machine import Tenant
 from tests.machine.bench import SMALL, Run, Script, ScriptedApplication, ScriptedLaunch, change
 from tests.machine.node_bench import node, page, run_on
+from tests.quick import quick
 from tests.whole.running import run
 
 ALONE = 259
@@ -70,7 +71,7 @@ MOVES: dict[str, object] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("more", [{}, MOVES])
+@pytest.mark.parametrize("more", quick([{}, MOVES], {}))
 def test_laws_hold_where_all_gpus_read_the_same(more: dict[str, object]) -> None:
     first, second = (run("tiny", "atax", overrides=NODE | more) for _ in range(2))
     assert first.digest == second.digest

@@ -56,7 +56,7 @@ def scene(config: Any) -> Run:
     return Run(config, *scripts)
 
 
-@pytest.mark.parametrize("name", quick([*POLICIES, OWN], "lru", "srrip", OWN))
+@pytest.mark.parametrize("name", quick([*POLICIES, OWN], "srrip", OWN))
 @pytest.mark.parametrize("place", PLACES)
 def test_each_policy_in_each_place_conserves_and_repeats(place: str, name: str) -> None:
     config = change(
@@ -70,7 +70,7 @@ def test_each_policy_in_each_place_conserves_and_repeats(place: str, name: str) 
     assert [*first.machine.counter_rows()] == [*again.machine.counter_rows()]
 
 
-@pytest.mark.parametrize("name", quick(POLICIES, "lru", "srrip"))
+@pytest.mark.parametrize("name", quick(POLICIES, "srrip"))
 def test_a_program_with_one_policy_everywhere(name: str) -> None:
     keys = dict.fromkeys((f"{table}.replacement" for table, _ in PLACES.values()), name)
     everywhere = gpusim.load_model("tiny", overrides=keys)

@@ -150,6 +150,7 @@ def test_a_launch_that_is_not_executed_leaves_the_arrays_alone():
     assert len(accesses(captured)) == 2
 
 
+@pytest.mark.long
 def test_the_examples_of_the_docs_run(tmp_path, monkeypatch):
     page = (ROOT / "docs" / "kernels.md").read_text(encoding="utf-8")
     example = "\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL))

@@ -159,6 +159,7 @@ def test_the_tables_are_up_to_date() -> None:
     assert fill(page) == page, "run: python -m tests.results.test_docs"
 
 
+@pytest.mark.long
 def test_the_examples_run(run: RunData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with ResultWriter("run.h5") as writer:

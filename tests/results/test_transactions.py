@@ -127,6 +127,7 @@ def test_slowest_of_some(tiny: Result) -> None:
     assert (kinds == "store").sum() == (requests.kind == 1).sum()
 
 
+@pytest.mark.long
 def test_chunks_do_not_matter(tiny: Result, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = slowest_requests(tiny, 5), [follow(tiny, row).walk for row in range(8)]
     monkeypatch.setattr("gpusim.results.result.CHUNK_ROWS", 3)

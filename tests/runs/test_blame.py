@@ -70,6 +70,7 @@ def test_a_record_changes_no_digest():
             blame(plain)
 
 
+@pytest.mark.long
 def test_lines_of_a_captured_kernel():
     captured = gathered()
     with simulated("tiny", captured) as result:
@@ -103,6 +104,7 @@ def test_pages_say_it_by_the_names_of_the_program():
         assert follow(result, 0).array == "gather_param_0"
 
 
+@pytest.mark.long
 def test_a_recorded_trace_keeps_the_places(tmp_path):
     captured = gathered()
     path = tmp_path / "gather.h5"
@@ -130,6 +132,7 @@ def test_two_applications_of_a_recorded_trace(tmp_path):
         }
 
 
+@pytest.mark.long
 def test_warps_of_another_width_keep_the_places():
     captured = gathered()
     model = gpusim.load_model("tiny", overrides={"sm.warp_size": 64})

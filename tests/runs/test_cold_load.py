@@ -7,6 +7,7 @@ from gpusim.files.shipped import data_names
 from gpusim.machine.load import load_model
 from gpusim.runs.simulate import simulate
 from gpusim.runs.windows.cold_load import cold_load
+from tests.quick import quick
 
 LAUNCH = {"launch_overhead": "0 cycles", "sm.block_start": "1 cycles", "sm.block_end": "answered"}
 """What a load does not take is left out."""
@@ -20,7 +21,7 @@ def simulated(name, page=0, **overrides):
     return simulate(model, lanes).summary["cycles"], cold_load(model.config)
 
 
-@pytest.mark.parametrize("name", data_names("models"))
+@pytest.mark.parametrize("name", quick(data_names("models"), "tiny", "h100", "mi210", "k80"))
 def test_it_is_as_long_as_one_that_is_simulated(name):
     if load_model(name).config.node is not None:
         pytest.skip("on a node it is of a load from the farthest GPU")

@@ -30,7 +30,7 @@ def cycles_of(model: str, *variants: str) -> int:
         return int(result.summary["cycles"])
 
 
-@pytest.mark.parametrize("model", ["tiny", "kepler-uvm"])
+@pytest.mark.parametrize("model", quick(["tiny", "kepler-uvm"], "kepler-uvm"))
 def test_the_cost_is_the_difference_of_two_runs(model: str) -> None:
     real, ideal = cycles_of(model), cycles_of(model, "ideal-tlb")
     with cost_of(model) as result:
@@ -43,6 +43,7 @@ def test_the_cost_is_the_difference_of_two_runs(model: str) -> None:
     )
 
 
+@pytest.mark.long
 def test_the_result_is_the_same_with_and_without_it() -> None:
     with cost_of("tiny") as measured, gpusim.simulate("tiny", workload_of("bfs")) as plain:
         assert measured.digest == plain.digest
@@ -62,7 +63,7 @@ def test_page_faults_are_a_part_of_their_own() -> None:
 
 
 def test_each_application_has_a_cost() -> None:
-    pair = gpusim.load_workload("mask/HISTO_GUP", "smoke")
+    pair = gpusim.load_workload("mask/HISTO_GUP", "smoke", overrides={"GUP.updates": 2})
     with gpusim.simulate("tiny", pair, cost=True) as result:
         for name in ("HISTO", "GUP"):
             ideal = result.summary[f"{name}/cycles_without_translation"]
@@ -82,7 +83,7 @@ SMALL = ("tiny", "a100-mig", "kepler-uvm")
 """Models on which recipes are tried."""
 
 
-@pytest.mark.parametrize("model", quick(data_names("models"), "tiny", "a100-mig"))
+@pytest.mark.parametrize("model", quick(data_names("models"), "tiny"))
 def test_each_machine_has_twins_that_can_be_built(model: str) -> None:
     """What a recipe adds does not forbid to take translation out."""
     workload = gpusim.load_workload("atax", "smoke", overrides={"n": 32})
@@ -98,6 +99,7 @@ def test_each_machine_has_twins_that_can_be_built(model: str) -> None:
             assert len(parts) == 1 + len(list(ideal_twins(loaded.config)))
 
 
+@pytest.mark.long
 def test_the_sentence_names_no_cost_that_was_not_measured() -> None:
     with gpusim.simulate("tiny", workload_of("bfs")) as result:
         text = answer(result)

@@ -123,6 +123,7 @@ def test_options_of_repeated_runs(tmp_path: Path) -> None:
     assert not log.exists()
 
 
+@pytest.mark.long
 def test_a_sampled_run_is_repeated() -> None:
     sample = "windows=2,length=500instructions,warm=100instructions"
     told = json.loads(gpusim_run("--sample", sample, "--seeds", "2", "--json"))

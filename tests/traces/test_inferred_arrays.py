@@ -6,6 +6,7 @@ import pytest
 import gpusim
 from gpusim.core.warp_program import Buffer
 from gpusim.traces.inferred_arrays import arrays_of, without_overlaps
+from tests.quick import quick
 from tests.traces.writing import EXIT, block, header, write
 
 BASE = 0x7D0000000000
@@ -38,7 +39,9 @@ def run(workload, variant):
     return gpusim.simulate(gpusim.load_model("kepler-uvm", [variant, "link-pcie-3"]), workload)
 
 
-@pytest.mark.parametrize("variant", ["zero-copy", "access-counters", "demand-paging"])
+@pytest.mark.parametrize(
+    "variant", quick(["zero-copy", "access-counters", "demand-paging"], "demand-paging")
+)
 def test_with_and_without_the_copies_to_the_device(tmp_path, variant):
     told = program(tmp_path / "with", f"MemcpyHtoD,{BASE:#x},{SIZE}\n")
     bare = program(tmp_path / "without", "")

@@ -6,6 +6,7 @@ import gpusim
 from gpusim.core.errors import UserError
 from gpusim.traces.open_trace import open_trace
 from gpusim.traces.options import trace_options
+from tests.quick import quick
 from tests.traces.writing import EXIT, block, header, write, write_tracez
 
 IMPOSSIBLE = {"nregs": "21955", "shmem": "1", "binary__version": "0", "block__dim": "(128,1,1)"}
@@ -20,11 +21,14 @@ def kernel(path, **changes):
 
 def cycles(path, **options):
     workload = gpusim.load_workload(str(path), overrides=options)
-    return gpusim.simulate(gpusim.load_model("v100"), workload).summary["cycles"]
+    return gpusim.simulate(gpusim.load_model("v100", overrides={"sm.count": 4}), workload).summary[
+        "cycles"
+    ]
 
 
 @pytest.mark.parametrize(
-    "name", ["kernel-593-ctx_0x55aa.traceg", "kernel-1.tracez", "k.traceg.zst"]
+    "name",
+    quick(["kernel-593-ctx_0x55aa.traceg", "kernel-1.tracez", "k.traceg.zst"], "kernel-1.tracez"),
 )
 def test_impossible_registers_are_refused_and_replaced(tmp_path, name):
     path = kernel(tmp_path / name)
@@ -48,6 +52,7 @@ def test_shared_memory(tmp_path):
     assert cycles(path, shmem=512) > 0
 
 
+@pytest.mark.long
 def test_as_an_application_of_a_workload(tmp_path):
     kernel(tmp_path / "k.traceg")
     path = tmp_path / "w.toml"

@@ -16,9 +16,15 @@ from tests.traces.writing_macsim import write_kernel
 BASE = 0x7F1000000000
 
 
+def run_few(path):
+    """A run of a trace on a few SMs of a V100."""
+    few = gpusim.load_model("v100", overrides={"sm.count": 4})
+    return gpusim.simulate(few, gpusim.load_workload(str(path)))
+
+
 def only_warning(path):
-    """The only warning of a run of a trace on a V100, behind the application's name."""
-    result = gpusim.simulate(gpusim.load_model("v100"), gpusim.load_workload(str(path)))
+    """The only warning of a run of a trace on a few SMs, behind the application's name."""
+    result = run_few(path)
     (warning,) = result.warnings
     begin = f"{path.name.partition('.')[0]}: not all of the trace is modelled: "
     assert warning.startswith(begin)
@@ -81,7 +87,7 @@ def test_nothing_is_told_of_what_no_lane_executes_and_of_plain_code(tmp_path):
         "f 1 R4 IMAD.WIDE 2 R4 R2 0 0",
         "f 1 R4 F2FP.SATFINITE.E4M3.F32.PACK_AB 2 R4 R2 0 0",
     )
-    result = gpusim.simulate(gpusim.load_model("v100"), gpusim.load_workload(str(path)))
+    result = run_few(path)
     assert not result.warnings
 
 

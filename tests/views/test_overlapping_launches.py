@@ -54,6 +54,7 @@ def test_each_stream_has_a_row_in_timelines(result: Result) -> None:
     assert three.height == pytest.approx(3 * one.height)
 
 
+@pytest.mark.long
 def test_the_report_tells_streams_only_where_launches_overlap(result: Result) -> None:
     assert {"stream", "overlaps with"} < set(launch_table(result).numbers)
     assert "overlaps with" in html_report(result)

@@ -12,6 +12,13 @@ import gpusim
 from gpusim.cli.main import app
 from gpusim.results.result import Result
 
+SMALLER: dict[str, dict[str, object]] = {
+    "atax": {"iterations": 2},
+    "mvt": {"iterations": 2},
+    "gups": {"updates": 8},
+}
+"""Programs whose smoke scale takes more than a test mostly needs: the same pages, less often."""
+
 
 def run(
     model: str,
@@ -21,10 +28,14 @@ def run(
     parameters: dict[str, object] | None = None,
     **options: Any,
 ) -> Result:
-    """`gpusim.simulate` at smoke scale; `parameters` are the workload's, `options` simulate's."""
+    """`gpusim.simulate` at smoke scale or less (`SMALLER`).
+
+    `parameters` are the workload's, `options` simulate's.
+    """
+    sizes = {**SMALLER.get(workload, {}), **(parameters or {})}
     return gpusim.simulate(
         gpusim.load_model(model, variants, overrides),
-        gpusim.load_workload(workload, "smoke", overrides=parameters),
+        gpusim.load_workload(workload, "smoke", overrides=sizes),
         **options,
     )
 

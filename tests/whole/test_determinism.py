@@ -61,7 +61,7 @@ def test_processes_with_different_hashes_agree(hash_seed: str, runs: list[tuple[
     assert digests_elsewhere(hash_seed, runs) == here
 
 
-@pytest.mark.parametrize(("model", "workload"), quick(RUNS, *FEW[1:]))
+@pytest.mark.parametrize(("model", "workload"), quick(RUNS, ("kepler-uvm", "bfs")))
 def test_onlookers_change_nothing(model: str, workload: str, tmp_path: Path) -> None:
     alone = shorter(model, workload)
     reports: list[gpusim.Progress] = []
@@ -99,6 +99,7 @@ def test_the_seed_reaches_the_input() -> None:
     assert first == again != other
 
 
+@pytest.mark.long
 def test_a_resolved_model_runs_the_same(tmp_path: Path) -> None:
     variants = ["l1-tlb-256", "ideal-dram"]
     first = run("kepler-uvm", "bfs", *variants)
@@ -109,6 +110,7 @@ def test_a_resolved_model_runs_the_same(tmp_path: Path) -> None:
     assert again.counter_tree() == first.counter_tree()
 
 
+@pytest.mark.long
 def test_overrides_of_model_and_workload_are_kept() -> None:
     model = gpusim.load_model("tiny", (), {"tlb.L1.entries": 16})
     workload = gpusim.load_workload("atax", "smoke", 0, {"iterations": 4})

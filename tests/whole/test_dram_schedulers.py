@@ -40,7 +40,8 @@ def pair(tmp_path: Path) -> gpusim.Workload:
     return gpusim.load_workload(str(path), "smoke")
 
 
-@pytest.mark.parametrize("page", quick(["open", "closed"], "open"))
+@pytest.mark.long
+@pytest.mark.parametrize("page", ["open", "closed"])
 def test_one_application_without_walks_has_fr_fcfs(page: str) -> None:
     """A channel has at most 256 reads here: as many as its banks of the L2 cache have MSHRs."""
     settings = {**SMALL, "dram.page_policy": page}
@@ -64,7 +65,6 @@ def counter(result: gpusim.Result, name: str) -> int:
     quick(
         [("mask-dram", {}), ("mask-dram", TIGHT), ("app-aware-dram", {}), ("closed-row", {})],
         ("mask-dram", TIGHT),
-        ("app-aware-dram", {}),
     ),
 )
 def test_two_applications_lose_nothing(

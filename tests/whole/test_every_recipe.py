@@ -74,7 +74,12 @@ def run_both(machine: LoadedModel, pair: gpusim.Workload) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize(
-    "recipe", ["atlas", "tcm", "mask", "sub-entries+star", "partitioning", "demand-paging"]
+    "recipe",
+    quick(
+        ["atlas", "tcm", "mask", "sub-entries+star", "partitioning", "demand-paging"],
+        "sub-entries+star",
+        "demand-paging",
+    ),
 )
 def test_one_application_and_two_on_a_small_machine(recipe: str, pair: gpusim.Workload) -> None:
     assert not [
@@ -83,7 +88,11 @@ def test_one_application_and_two_on_a_small_machine(recipe: str, pair: gpusim.Wo
 
 
 @pytest.mark.parametrize(
-    ("recipe", "idle"), [("atlas", "ranked applications"), ("tcm", "formed clusters")]
+    ("recipe", "idle"),
+    quick(
+        [("atlas", "ranked applications"), ("tcm", "formed clusters")],
+        ("atlas", "ranked applications"),
+    ),
 )
 def test_a_run_shorter_than_a_quantum_says_so(
     recipe: str, idle: str, pair: gpusim.Workload

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from gpusim.core.errors import UserError
 from gpusim.machine import Machine
 from gpusim.results.result import Result
 from tests import ROOT
+from tests.quick import quick
+from tests.whole.running import SMALLER
 from tests.whole.test_dram_schedulers import SMALL as FEW_SMS
 from tests.whole.test_relaunch import pair
 
@@ -29,8 +32,8 @@ def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def run(workload: str = "bfs", model: str = "tiny", **keys: Any) -> Result:
     overrides = {key.replace("__", "."): value for key, value in keys.items()}
     loaded = gpusim.load_model(model, overrides=overrides)
-    short = {"iterations": 2} if workload == "atax" else {}
-    return gpusim.simulate(loaded, gpusim.load_workload(workload, "smoke", overrides=short))
+    sizes = SMALLER.get(workload, {})
+    return gpusim.simulate(loaded, gpusim.load_workload(workload, "smoke", overrides=sizes))
 
 
 def total(result: Result, component: str, name: str) -> int:
@@ -40,8 +43,12 @@ def total(result: Result, component: str, name: str) -> int:
     return int(found.value.sum())
 
 
-@pytest.mark.parametrize("kind", ["NextPage", "Stride"])
-@pytest.mark.parametrize("before", ["L2", "walk"])
+@pytest.mark.parametrize(
+    ("kind", "before"),
+    quick(
+        product(("NextPage", "Stride"), ("L2", "walk")), ("NextPage", "walk"), ("Stride", "walk")
+    ),
+)
 def test_prefetchers(kind: str, before: str) -> None:
     stages = {"L2": ["L1", "pf", "L2", "walk"], "walk": ["L1", "L2", "pf", "walk"]}[before]
     scope = "sm" if before == "L2" else "gpu"
@@ -85,6 +92,7 @@ def test_a_tlb_that_asks_for_neighbours() -> None:
     assert other.summary["tlb_L2_hit_rate"] > plain.summary["tlb_L2_hit_rate"]
 
 
+@pytest.mark.long
 def test_a_table_of_a_frame_each() -> None:
     keys = {"memory__table": "inverted_table:InvertedTable", "walk__cache": "none"}
     result = run("gups", **keys)
@@ -116,6 +124,7 @@ def test_a_tlb_in_memory() -> None:
     assert total(other, "stage/far", "reads") == total(other, "page_table/stages", "l2_lookups")
 
 
+@pytest.mark.long
 def test_promotion() -> None:
     small = {"memory__page": "64KiB", "memory__frames": "promotion:ReservingFrames"}
     keys = {

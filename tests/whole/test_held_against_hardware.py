@@ -195,6 +195,7 @@ A40,half,stride,1,1,1.0
 """
 
 
+@pytest.mark.long
 def test_curves_by_stride_are_held_point_by_point(tmp_path: Path) -> None:
     """Of the two cards of the model and the words that loads can have; of other cards, nothing."""
     (tmp_path / "curves").mkdir()
@@ -223,6 +224,7 @@ def test_a_file_of_strides_without_a_column_is_refused(tmp_path: Path) -> None:
 # -- whole programs ------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_programs_stand_beside_the_hardware_by_name_and_arguments(tmp_path: Path) -> None:
     """Each is a workload whose parameters hold, and finds its own row of the reference."""
     folder = tmp_path / "correlation"

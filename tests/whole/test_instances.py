@@ -111,6 +111,7 @@ def test_all_mixes_of_star_fit() -> None:
     assert slices == [*[[3, 2, 2]] * 11, *[[2, 2, 2, 1]] * 5, [2, 2, 1, 1, 1], [2, 1, 1, 1, 1, 1]]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("forked_workers")
 def test_sweeps_run_each_application_alone_in_its_instance(tmp_path: Path) -> None:
     path = mix(tmp_path, "1g", "1g")
@@ -127,6 +128,7 @@ def test_sweeps_run_each_application_alone_in_its_instance(tmp_path: Path) -> No
     assert row["harmonic_speedup"] == pytest.approx(2 / sum(1 / ratio for ratio in ratios))
 
 
+@pytest.mark.long
 def test_reports_timelines_and_traces_of_instances(tmp_path: Path) -> None:
     path, file = mix(tmp_path, "1g", "1g"), tmp_path / "run.h5"
     workload = gpusim.load_workload(str(path), "smoke")

@@ -9,6 +9,7 @@ import pytest
 import gpusim
 from gpusim.core.errors import UserError
 from gpusim.results.result import Result
+from tests.quick import quick
 from tests.whole.running import command, run
 from tests.whole.test_mechanisms import assert_same, counters
 
@@ -42,6 +43,7 @@ def total(result: Result, component: str, counter: str, app: str) -> int:
     )
 
 
+@pytest.mark.long
 def test_a_bypass_whose_every_line_is_sampled_is_none(pair: str) -> None:
     options = AWARE | {"l2.bypass.sample": 1, "l2.bypass.min_accesses": 0}
     own = assert_same(run("tiny", pair), run("tiny", pair, overrides=options))
@@ -50,12 +52,13 @@ def test_a_bypass_whose_every_line_is_sampled_is_none(pair: str) -> None:
     }
 
 
+@pytest.mark.long
 def test_one_application_has_all_ways() -> None:
     base = run("tiny", "bfs")
     assert assert_same(base, run("tiny", "bfs", overrides={"l2.partition": "ways"})) == {}
 
 
-@pytest.mark.parametrize("partition", ["none", "ways"])
+@pytest.mark.parametrize("partition", quick(["none", "ways"], "ways"))
 def test_two_applications_lose_no_read(pair: str, partition: str) -> None:
     settings: dict[str, object] = {"l2.partition": partition}
     options = AWARE | {"l2.bypass.epoch": 5000, "l2.bypass.min_accesses": 0} | settings

@@ -28,6 +28,7 @@ def test_an_entry_can_be_run_and_is_shown(name: str) -> None:
     assert any(f"(../pictures/{picture})" in page.read_text(encoding="utf-8") for page in pages)
 
 
+@pytest.mark.long
 def test_designs_are_compared_with_the_first(tmp_path: Path) -> None:
     designs = ["baseline", "ideal-tlb"]
     effect = Effect(model="tiny", workloads=["triad"], designs=designs, metric="speedup")

@@ -97,6 +97,7 @@ def test_two_applications(fill: Fill, tmp_path: Path) -> None:
     assert of_app(result, "long")["bypass_fills"] > 0
 
 
+@pytest.mark.long
 def test_an_application_that_runs_again_keeps_its_tokens(tmp_path: Path) -> None:
     result = pair_on_tiny(tmp_path, "until-all-have-run", {"epoch": 500}, **SMALL)
     epochs = result.table("epochs")

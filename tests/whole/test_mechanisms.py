@@ -125,8 +125,6 @@ def test_orchestrated_machines_do_the_same_work(variant: str) -> None:
         ],
         "partitioning-sharing",
         "compression",
-        "cluster-tlb",
-        "ideal-l2-tlb",
     ),
 )
 def test_each_goes_with_huge_pages(variant: str) -> None:

@@ -42,7 +42,7 @@ def test_longer_warps() -> None:
 
 @pytest.mark.parametrize(
     "machine",
-    quick(MACHINES, "tiny", "apu-hsa vc-opt"),
+    quick(MACHINES, "apu-hsa vc-opt"),
 )
 def test_a_machine_that_has_run_is_gone(machine: str) -> None:
     model, *variants = machine.split()

@@ -86,6 +86,7 @@ def test_equal_runs_write_equal_bytes_and_replace_what_was_there(tmp_path: Path)
     assert b"older" not in second.read_bytes()
 
 
+@pytest.mark.long
 def test_relaunched_applications_are_logged_until_all_first_runs_have_ended(
     tmp_path: Path,
 ) -> None:
@@ -145,7 +146,7 @@ def test_a_full_disk_is_told(tmp_path: Path) -> None:
 
 def test_the_command(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
-    run_tiny = ("run", "tiny", "atax", "--scale", "smoke")
+    run_tiny = ("run", "tiny", "atax", "--scale", "smoke", "--set", "workload.iterations=1")
     outcome = command(*run_tiny, "--log", str(path), "--log-every", "1_000", "--json")
     log = records(path)
     assert [one["cycle"] for one in log[:2]] == [1000, 2000]

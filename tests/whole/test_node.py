@@ -43,6 +43,7 @@ def test_a_transpose_on_one_gpu_sends_what_lies_elsewhere_away(gpus):
 LINKS = {"node.gpus": 2, "node.link.bandwidth": "10GB/s", "node.link.latency": "9 cycles"}
 
 
+@pytest.mark.long
 def test_what_each_gpu_did_and_what_they_asked_of_each_other():
     result = run("tiny", "bandwidth", overrides=LINKS | {"node.placement": "interleave"})
     numbers, moved = gpu_numbers(result), remote_bytes(result)

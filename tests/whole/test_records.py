@@ -145,6 +145,7 @@ def test_recording_changes_no_event(
     assert machines[0].env.now == machines[1].env.now
 
 
+@pytest.mark.long
 def test_lifetimes_of_tlbs_that_others_look_into() -> None:
     """A look is no use; an entry that a miss takes as its register has ended."""
     with run("kepler-uvm", "bfs", "tlb-neighbours", record=("lifetimes",)) as looked:
@@ -154,6 +155,7 @@ def test_lifetimes_of_tlbs_that_others_look_into() -> None:
         assert taken.counters.query("counter == 'entries_lost'").value.sum() > 0
 
 
+@pytest.mark.long
 def test_speculative_fetches_go_with_all_records() -> None:
     plain = run("tiny", "bfs", "speculative-fetch")
     with run("tiny", "bfs", "speculative-fetch", record=tuple(RECORDS)) as result:

@@ -23,7 +23,7 @@ workload = "gups"
 smoke = {{ log2_words = 14, threads = 1024, updates = 4 }}
 {1}
 """
-MODELS = quick(["tiny", "kepler-uvm", "v100", "h100"], "tiny", "kepler-uvm")
+MODELS = quick(["tiny", "kepler-uvm", "v100", "h100"], "kepler-uvm")
 
 
 def workload(folder: Path, *more: str) -> gpusim.Workload:
@@ -112,6 +112,7 @@ def test_what_cannot_be_shared_is_refused(tmp_path: Path) -> None:
         gpusim.load_model("tiny", ["time-slices"], {"sharing.length": "0 cycles"})
 
 
+@pytest.mark.long
 def test_one_that_ends_early_runs_again(tmp_path: Path) -> None:
     path = tmp_path / "again.toml"
     text = 'relaunch = "until-all-have-run"\n' + PAIR.format("", "")

@@ -69,6 +69,7 @@ def test_a_skipped_program_computes_and_leaves_behind_what_a_timed_one_does(l1: 
     assert not any(row.value for row in skipped.counter_rows() if row.name != "most_walks")
 
 
+@pytest.mark.long
 def test_the_second_launch_finds_the_pages_of_the_first() -> None:
     part = run("tiny", "mvt", parameters=SMALL, skip="1launches")
     assert len(part.launches) == 2

@@ -62,7 +62,6 @@ def test_one_base_is_the_plain_array(workload: str) -> None:
     quick(
         ["star", "stride-only", "star-4-base", "sequential-only", "star-stride-2", "star-stride-4"],
         "star",
-        "star-4-base",
     ),
 )
 def test_shared_entries_do_the_same_work(variant: str) -> None:
@@ -95,8 +94,6 @@ def test_shared_entries_do_the_same_work(variant: str) -> None:
             "star+static",
         ],
         "star",
-        "half-sub-double-way-para",
-        "star+static",
     ),
 )
 def test_each_goes_with_huge_pages(variant: str) -> None:
@@ -124,6 +121,7 @@ def mix(tmp_path, applications: int) -> gpusim.Workload:
     return gpusim.load_workload(str(path), "smoke")
 
 
+@pytest.mark.long
 def test_partitions_count_for_each_application(tmp_path) -> None:
     overrides = SMALL_TLBS | {"tlb.L3.entries": 16, "tlb.L3.ways": 8}
     model = load_model("a100-mig", ["star+static"], overrides)

@@ -70,6 +70,7 @@ def test_a_rule_that_is_not_met_changes_nothing() -> None:
     assert without.stops.empty
 
 
+@pytest.mark.long
 def test_each_application_has_its_own_rule_and_goes_on_beside_the_others(tmp_path: Path) -> None:
     model = gpusim.load_model("tiny")
     workload = pair(tmp_path, "never")

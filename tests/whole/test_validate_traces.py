@@ -214,6 +214,7 @@ BAD: dict[str, tuple[dict[str, Any] | None, str | None, str]] = {
 """Of each the table (None: cut short), the text beside it, and what is said."""
 
 
+@pytest.mark.long
 def test_bad_traces_stop_no_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _folder(tmp_path)
     for name, (table, text, _) in BAD.items():
@@ -272,6 +273,7 @@ def test_replays_differ_where_machines_do() -> None:
     assert kept.l1_tlb_misses == emptied.l1_tlb_misses == 4
 
 
+@pytest.mark.long
 def test_copies_of_the_host_empty_the_caches(tmp_path: Path) -> None:
     """Two launches that do the same; the host copied before the second if that was far away."""
     once = _table()

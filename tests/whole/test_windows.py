@@ -271,10 +271,11 @@ def test_a_sampled_run() -> None:
 @pytest.mark.parametrize(
     ("parameters", "plan", "why"),
     [
-        (
+        pytest.param(
             {"n": 1024, "iterations": 24},
             PLAN.replace("60", "80"),
             "what is skipped does not let them",
+            marks=pytest.mark.long,
         ),
         pytest.param(
             {"n": 2048, "iterations": 48},
@@ -321,7 +322,8 @@ workload = "2dconv"
 """
 
 
-@pytest.mark.parametrize("plan", quick([CYCLES, PLAN], PLAN))
+@pytest.mark.long
+@pytest.mark.parametrize("plan", [CYCLES, PLAN])
 def test_pairs(plan: str, tmp_path) -> None:  # type: ignore[no-untyped-def]
     path = tmp_path / "pair.toml"
     path.write_text(PAIR)

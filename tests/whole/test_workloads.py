@@ -88,7 +88,7 @@ AS_COUNTED = {
 """Warps and lines for which transactions are listed."""
 
 
-@pytest.mark.parametrize("name", quick(EACH_APPLICATION, *EACH_APPLICATION[:3]))
+@pytest.mark.parametrize("name", quick(EACH_APPLICATION, *EACH_APPLICATION[:1]))
 def test_mixes_run(name: str) -> None:
     """Each application once; that they start again is in test_relaunch.py, and costs more."""
     model = gpusim.load_model(read_paper(name.partition("/")[0]).model, overrides=AS_COUNTED)

@@ -12,8 +12,7 @@ import pytest
 import gpusim
 from gpusim.core.errors import UserError
 from gpusim.results.result import Result
-from tests.quick import quick
-from tests.whole.running import command, run
+from tests.whole.running import base_run, command, run
 
 BUFFERS = {
     one.name: one for one in gpusim.load_workload("kmeans", "smoke").applications[0].start().buffers
@@ -32,7 +31,8 @@ def total(result: Result, component: str, name: str) -> int:
     return int(rows.value[(rows.component == component) & (rows.counter == name)].sum())
 
 
-@pytest.mark.parametrize("variant", quick(["vc", "vc-opt"], "vc-opt"))
+@pytest.mark.long
+@pytest.mark.parametrize("variant", ["vc", "vc-opt"])
 def test_storms_of_shootdowns_and_synonyms_in_mid_run(variant: str, tmp_path: Path) -> None:
     first, second = NAMES[:2]
     pages = min(BUFFERS[first].bytes, BUFFERS[second].bytes) // 4096 + 1
@@ -99,7 +99,7 @@ def test_a_store_that_its_page_forbids_is_counted(tmp_path: Path) -> None:
 
 def test_events_after_the_end_do_not_happen(tmp_path: Path) -> None:
     file = write(tmp_path / "late.jsonl", {"at": 10**9, "event": "shootdown"})
-    calm, late = run("apu-hsa", "kmeans", "vc"), run("apu-hsa", "kmeans", "vc", events=file)
+    calm, late = base_run("apu-hsa", "kmeans", "vc"), run("apu-hsa", "kmeans", "vc", events=file)
     assert late.digest == calm.digest
     assert total(late, "fbt", "shootdowns") == 0
 
@@ -143,6 +143,7 @@ def test_files_and_machines_that_cannot_be(tmp_path: Path) -> None:
         assert "allowed: remap, unmap, synonym, shootdown" in message
 
 
+@pytest.mark.long
 def test_physical_machines_follow_what_tlbs_do(tmp_path: Path) -> None:
     pages = [BUFFERS[name].base for name in NAMES[:2]]
     file = write(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import attrs
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -133,6 +134,7 @@ def test_the_table_against_a_list(entries: int, history: list[tuple[Any, ...]]) 
         assert len(table) == len(known)
 
 
+@pytest.mark.long
 def test_what_it_keeps_and_that_without_synonyms_nothing_changes() -> None:
     models = [load_model("apu-hsa", [name]) for name in ("vc-opt-remapping", "vc-opt")]
     assert added_bytes(*models) == {"l1: synonym table": 16 * 32 * 2 * 36 / 8}

@@ -53,6 +53,7 @@ def test_events_are_those_of_the_file(found: dict[tuple[str, str], Weather], fol
         assert found[design, "shootdowns"].counters["shootdowns"] == len(lines)
 
 
+@pytest.mark.long
 def test_remapping_takes_the_synonyms_out_of_the_storm(
     found: dict[tuple[str, str], Weather],
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from gpusim.hardware.walk.mixed_frames import LargestFitFrames
 from gpusim.machine import Machine
 from tests.hardware.paging.bench import BASE, PAGE, each, paged, run, store
 from tests.machine.bench import SMALL, Run, Script, change
+from tests.quick import quick
 
 BIG, HUGE = 16, 512
 """Small pages in one of 64 KiB, and in one of 2 MiB."""
@@ -139,8 +141,9 @@ def test_what_is_there_from_the_beginning_gets_all_frames_at_once() -> None:
 # -- products ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("model", ["v100", "h100"])
-@pytest.mark.parametrize("page", ["4KiB", "64KiB"])
+@pytest.mark.parametrize(
+    ("model", "page"), quick(product(("v100", "h100"), ("4KiB", "64KiB")), ("v100", "64KiB"))
+)
 def test_products(model: str, page: str) -> None:
     """A small vector is there in pages of 64 KiB; what they cost is that of the link."""
     keys = {"memory.frames": "largest-fit", "memory.page": page}

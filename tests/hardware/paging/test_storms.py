@@ -55,7 +55,7 @@ def storm(workload: Workload, length: int, file: Path) -> Path:
 @pytest.mark.parametrize("machine", quick(MACHINES, MACHINES[1]))
 def test_nothing_is_lost(machine: str, tmp_path: Path) -> None:
     """Every run ends, and has checked its laws."""
-    workload = gpusim.load_workload("pagerank", "smoke", overrides={"graph.vertices": 256})
+    workload = gpusim.load_workload("pagerank", "smoke", overrides={"graph.vertices": 192})
     with run(machine, workload) as calm:
         told = dict(calm.summary)
     events = storm(workload, int(told["cycles"]), tmp_path / "events.jsonl")
@@ -72,6 +72,7 @@ def test_nothing_is_lost(machine: str, tmp_path: Path) -> None:
     assert all(events_of_pages.values()), "each has been in the storm"
 
 
+@pytest.mark.long
 def test_pages_that_come_and_leave_in_vain_are_no_progress() -> None:
     """The evicted block is always that which a load has just asked for."""
     overrides = {

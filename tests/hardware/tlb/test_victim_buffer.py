@@ -129,7 +129,7 @@ def test_where_it_makes_no_sense_it_is_refused(keys: dict[str, Any], message: st
 
 
 def test_a_run_finds_evicted_pages_in_it() -> None:
-    workload = gpusim.load_workload("gups", "smoke")
+    workload = gpusim.load_workload("gups", "smoke", overrides={"updates": 8})
     runs = []
     for victims in ("none", 8):
         model = gpusim.load_model("tiny", overrides={"tlb.L2.victims": victims})

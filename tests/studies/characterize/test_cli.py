@@ -53,6 +53,7 @@ def test_drawn_pairs_are_told(monkeypatch):
     assert "counted for 4 of 24 ordered pairs" in characterize("atax", "--scale", "smoke").stdout
 
 
+@pytest.mark.long
 def test_several_applications(tmp_path):
     text = "".join(
         f'[[applications]]\nname = "{name}"\nworkload = "{name}"\n' for name in ("atax", "bicg")

@@ -109,6 +109,7 @@ def test_agrees_with_the_simulator(name: str) -> None:
         assert walks == near(one.timed[1][1])
 
 
+@pytest.mark.long
 def test_lookups_behind_an_l1_cache_agree():
     model = gpusim.load_model("v100", (), {"sm.count": "2", "sm.max_blocks": "1"})
     workload = gpusim.load_workload("srad", "smoke")
@@ -146,6 +147,7 @@ def test_two_applications_keep_their_own_counts(tmp_path):
     assert [one.misses for one in first.counts] == [one.lookups for one in second.counts]
 
 
+@pytest.mark.long
 def test_timing_alone_is_no_design():
     slow = gpusim.load_model("kepler-uvm", (), {"tlb.L2.ports": "1", "tlb.L2.mshrs": "9"})
     fast = gpusim.load_model("kepler-uvm")
@@ -187,6 +189,7 @@ def test_plain_levels_are_told_from_others():
     assert plain == [[True, True], [True, False]]
 
 
+@pytest.mark.long
 def test_page_sizes_share_an_execution():
     designs = designs_of("v100", "base memory.page=64KiB")
     workload = gpusim.load_workload("srad", "smoke")

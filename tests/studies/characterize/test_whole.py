@@ -12,6 +12,7 @@ from gpusim.core.warp_program import Buffer
 from gpusim.studies.characterize import characterize, run
 from gpusim.workloads.sizes import read_sizes, sizes_file
 from tests.examples import examples
+from tests.quick import quick
 from tests.studies.characterize.listed import (
     BASE,
     PAGE,
@@ -142,7 +143,7 @@ def test_against_the_naive_measures(listed):
 # Against the simulator ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["atax", "bfs"])
+@pytest.mark.parametrize("name", quick(["atax", "bfs"], "bfs"))
 def test_counts_are_those_of_a_simulation(name):
     workload = gpusim.load_workload(name, "smoke")
     model = gpusim.load_model("tiny")

@@ -101,6 +101,7 @@ def test_one_claim_as_json(mine, tmp_path):
     assert picture.read_bytes().startswith(b"<?xml")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("done")
 def test_a_part_of_a_page_is_replaced(mine, tmp_path):
     page = tmp_path / "gpusim-pages" / "mine.md"
@@ -117,6 +118,7 @@ def test_a_part_of_a_page_is_replaced(mine, tmp_path):
     assert page.read_text() == whole.replace("Because.", "So it is.")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("done")
 def test_check_looks_at_the_direction_of_main_results(mine):
     assert reproduce("mine.fig1", "--check").exit_code == 0

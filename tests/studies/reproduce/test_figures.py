@@ -39,7 +39,7 @@ def numbers(name, *arguments):
     return {claim.rpartition(".")[2]: one.values for claim, one in found.items()}
 
 
-@pytest.mark.parametrize("name", quick(QUICK, *QUICK[::4]))
+@pytest.mark.parametrize("name", quick(QUICK, *QUICK[::8]))
 def test_a_table_a_picture_and_all_claims(name):
     paper, figure = FIGURES[name]
     found = outcome(paper, figure, material(figure))
@@ -53,7 +53,7 @@ def test_a_table_a_picture_and_all_claims(name):
     assert len(stated) == sum(len(one.claim.values) for one in found.claims)
 
 
-@pytest.mark.parametrize("name", quick(QUICK, *QUICK[::10]))
+@pytest.mark.parametrize("name", quick(QUICK, *QUICK[::30]))
 def test_a_picture_is_saved(name, tmp_path):
     _, figure = FIGURES[name]
     save(figure.draw(figure.table(material(figure))), tmp_path / "picture.png")

@@ -9,6 +9,7 @@ import pytest
 from gpusim.machine.load import load_model
 from gpusim.studies.reproduce.catalog import figures_of
 from gpusim.studies.reproduce.claims import papers
+from tests.quick import quick
 from tests.studies.reproduce.made import material
 
 (STAR,) = (paper for paper in papers() if paper.paper == "star")
@@ -34,7 +35,7 @@ def values(name, value=ipcs):
     return {claim: one.values for claim, one in measured(name, value).items() if one.values}
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", quick(FIGURES, *[*FIGURES][::6]))
 def test_the_designs_lie_on_the_machine(name):
     for sweep in FIGURES[name].sweeps:
         for variant in sweep.variants:
@@ -45,6 +46,7 @@ def test_the_designs_lie_on_the_machine(name):
                 assert config.memory.page == (1 << 21 if "huge-pages" in variant else 4096), design
 
 
+@pytest.mark.long
 def test_harmonic_means():
     """Speedups of 2, 1 and 1 make 3 / 2.5; W1 to W6 have an MT, W7 to W11 none."""
     found = values("star.fig10")
@@ -54,6 +56,7 @@ def test_harmonic_means():
     assert measured("star.fig10")["no_harm"].holds
 
 
+@pytest.mark.long
 def test_losses_against_running_alone():
     assert values("star.fig3")["avg_loss"] == pytest.approx((50,))
     with_mt = 1 - 3 / (1 + 2 + 2)

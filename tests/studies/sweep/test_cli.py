@@ -112,6 +112,7 @@ def test_a_sweep_from_dry_run_to_status(monkeypatch: pytest.MonkeyPatch) -> None
     )
 
 
+@pytest.mark.long
 def test_failures_are_told_and_the_exit_code_is_1() -> None:
     text = run("broken.toml", "-o", "runs", "-j", "1", code=1).stdout
     assert text.count("DeadlockError") == 2  # of the combination, and of the failure
@@ -170,6 +171,7 @@ def test_mistakes_are_a_message_and_exit_code_2(arguments: list[str], words: str
     assert sorted(Path().iterdir()) == before
 
 
+@pytest.mark.long
 def test_a_picture_that_cannot_be_drawn_hides_no_results() -> None:
     Path("squares.toml").write_text(SPEC + '[plot]\nvalue = "cycels"\nx = "workload.n"\n')
     result = run("squares.toml", "-o", "runs", "-j", "1", code=2)

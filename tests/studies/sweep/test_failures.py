@@ -152,9 +152,8 @@ def test_a_full_disk_ends_the_sweep(tmp_path: Path, folder: Path, gate: Gate) ->
     assert_tidy(folder)
 
 
-@pytest.mark.parametrize(
-    "what", ["runs", *(pytest.param(one, marks=pytest.mark.long) for one in ("claims", "."))]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("what", ["runs", "claims", "."])
 def test_a_folder_that_is_gone_ends_the_sweep(what: str, folder: Path, gate: Gate) -> None:
     def look(_: SweepProgress) -> None:
         if running(folder) == 2 and not gate.is_open():

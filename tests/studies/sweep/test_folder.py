@@ -220,6 +220,7 @@ DAMAGES: list[Callable[[bytes], bytes]] = [
 ]
 
 
+@pytest.mark.long
 def test_a_damaged_result_is_noticed_and_made_again(runs: RunFolder) -> None:
     before = runs.table("pair")
     path = runs.result_path(keys(runs)[1])
@@ -262,6 +263,7 @@ def test_failures_are_kept_and_forgotten(runs: RunFolder) -> None:
     assert runs.failed("ab12") is None
 
 
+@pytest.mark.long
 def test_a_damaged_failure_is_told(runs: RunFolder) -> None:
     key = keys(runs)[0]
     runs.result_path(key).unlink()

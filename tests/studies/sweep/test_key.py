@@ -443,6 +443,7 @@ def reading(memory, parameters, seed):
 """
 
 
+@pytest.mark.long
 def test_functions_of_a_notebook_count_with_their_kernels(cell: Any) -> None:
     def sources() -> dict[str, str]:
         workload = load_workload("of a notebook", "smoke")
@@ -466,6 +467,7 @@ def test_own_code_without_a_source_is_refused(cell: Any) -> None:
         key_of_notebook()
 
 
+@pytest.mark.long
 def test_classes_of_a_script_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     script = tmp_path / "study.py"

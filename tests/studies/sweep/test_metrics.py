@@ -161,6 +161,7 @@ def test_sweeps_without_what_it_takes(tmp_path: Path) -> None:
         weighted_speedup(results)
 
 
+@pytest.mark.long
 def test_a_real_pair(tmp_path: Path) -> None:
     sweep = Sweep(
         name="pair",

@@ -61,6 +61,7 @@ def test_each_pair_is_a_point_if_it_is_a_machine() -> None:
     assert pair_name("ideal-dram", "fixed-walk") in found
 
 
+@pytest.mark.long
 def test_gains_of_pairs_and_what_is_beyond_their_product(tmp_path: Path) -> None:
     results = run_sweep(SWEEP, tmp_path / "runs", jobs=1)
     table = results.table.set_index(["variant", "workload"])["ipc"]

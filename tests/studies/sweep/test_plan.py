@@ -17,6 +17,7 @@ from gpusim.studies.sweep.plan import Plan, make_plan
 from gpusim.studies.sweep.point import ALONE, SHARED, Point
 from gpusim.studies.sweep.spec import Sweep
 from tests import ROOT
+from tests.examples import examples
 
 PAIRS = ["mask/HISTO_LPS", "mask/NW_LPS"]
 
@@ -66,7 +67,7 @@ def combinations(draw: st.DrawFn) -> tuple[dict[str, list[Any]], list[dict[str, 
 
 
 @given(combinations())
-@settings(max_examples=15)
+@settings(max_examples=examples(50))
 def test_every_combination_but_the_excluded_ones_once(
     case: tuple[dict[str, list[Any]], list[dict[str, list[Any]]]],
 ) -> None:

@@ -19,6 +19,7 @@ def test_a_sweep_has_three_page_sizes_on_two_machines(name):
     assert len(sweep.set) > 2
 
 
+@pytest.mark.long
 def test_larger_pages_need_fewer_walks(tmp_path):
     settings = {"memory.page": ("4KiB", "64KiB"), "workload.tokens": (8, 40)}
     whole = gpusim.read_sweep("expert-gather", scale="smoke")

@@ -83,6 +83,7 @@ def test_a_task_that_hung_in_another_process_is_not_tried_again(task: Task) -> N
     assert not task.output.exists()
 
 
+@pytest.mark.long
 def test_a_task_that_was_done_in_another_process_is_not_done_again(task: Task) -> None:
     first = perform(task)
     assert perform(task) == first

@@ -20,6 +20,7 @@ def small() -> Result:
     return simulate([LOAD])
 
 
+@pytest.mark.long
 def test_equal_runs_give_equal_files(small: Result, tmp_path: Path) -> None:
     simulate([LOAD], output=tmp_path / "run.h5").close()
     with open_result(tmp_path / "run.h5") as again:

@@ -159,6 +159,7 @@ def test_some_sms(recorded: Result, trace: ReadTrace, tmp_path: Path) -> None:
     assert some.counters == trace.counters
 
 
+@pytest.mark.long
 def test_applications_that_share_the_gpu(tmp_path: Path) -> None:
     model = gpusim.load_model("tiny")
     workload = pair(tmp_path, "until-all-have-run")

@@ -35,5 +35,5 @@ def run_pair(folder: Path, short: str, long: str, record: Sequence[str] = ()) ->
 
 
 def run(record: list[str], *variants: str) -> Result:
-    work = gpusim.load_workload("atax", "smoke", overrides={"n": "256"})
+    work = gpusim.load_workload("atax", "smoke", overrides={"n": "256", "iterations": "2"})
     return gpusim.simulate(gpusim.load_model("tiny", variants), work, record=record)

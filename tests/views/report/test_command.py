@@ -30,6 +30,7 @@ def test_the_page_lies_beside_the_result(run: Path) -> None:
     assert "tiny + ideal-dram" in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 def test_the_command_in_the_page_gives_the_same_run(run: Path) -> None:
     command("report", str(run))
     page = read(run.with_suffix(".html").read_text(encoding="utf-8"))
@@ -40,6 +41,7 @@ def test_the_command_in_the_page_gives_the_same_run(run: Path) -> None:
         assert result.digest == facts["digest of all results"]
 
 
+@pytest.mark.long
 def test_an_older_page_is_replaced(run: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.htm"
     page.write_text("older")

@@ -164,6 +164,7 @@ def test_pages_are_those_waited_for_most(result: Result, page: Element) -> None:
     assert note in section(page, "translation").text
 
 
+@pytest.mark.long
 def test_chunks_change_nothing(
     result: Result, report_of: Callable[[Result], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

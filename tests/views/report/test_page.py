@@ -107,8 +107,8 @@ def test_no_hint_where_nothing_is_missing(everything: Result, report_of: Report)
     ("record", "missing"),
     [
         (["walks", "tlb"], "intervals,dram,requests"),
-        (["requests", "dram"], "intervals,walks,tlb"),
-        (["intervals"], "walks,dram,requests,tlb"),
+        pytest.param(["requests", "dram"], "intervals,walks,tlb", marks=pytest.mark.long),
+        pytest.param(["intervals"], "walks,dram,requests,tlb", marks=pytest.mark.long),
     ],
 )
 def test_what_was_recorded_is_shown(record: list[str], missing: str) -> None:
@@ -122,6 +122,7 @@ def test_what_was_recorded_is_shown(record: list[str], missing: str) -> None:
     assert (pages in captions) == ("requests" in record)
 
 
+@pytest.mark.long
 def test_an_ideal_tlb_lets_nobody_wait() -> None:
     with run(["walks", "requests"], "ideal-tlb") as result:
         assert result.summary["share_translation"] == 0
@@ -141,6 +142,7 @@ def size_of(page: Element) -> tuple[int, int]:
     return width, height
 
 
+@pytest.mark.long
 def test_the_page_is_small_and_always_the_same(everything: Result, report_of: Report) -> None:
     html = report_of(everything)
     assert size_of(read(html)) > (1000, 1000)

@@ -201,6 +201,7 @@ def test_too_many_launches_are_left_out(run: Result, monkeypatch: pytest.MonkeyP
     assert labels(draw_timeline(run, window_of(run, 0, 10)))[0] == "", "one, in these cycles"
 
 
+@pytest.mark.long
 def test_the_title_tells_what_was_run_and_is_shown() -> None:
     work = gpusim.load_workload("atax", "smoke", overrides={"n": "512"})
     model = gpusim.load_model("tiny", ["ideal-tlb"], {"sm.max_loads": "3"})
@@ -213,6 +214,7 @@ def test_the_title_tells_what_was_run_and_is_shown() -> None:
     ]
 
 
+@pytest.mark.long
 def test_a_name_with_dollars_is_no_formula(tmp_path) -> None:
     own = tmp_path / "own.toml"
     own.write_text(
@@ -226,6 +228,7 @@ def test_a_name_with_dollars_is_no_formula(tmp_path) -> None:
     assert (tmp_path / "run.png").stat().st_size > 1000
 
 
+@pytest.mark.long
 def test_equal_runs_give_equal_pictures(run: Result, tmp_path) -> None:
     for name in ("a.png", "b.png"):
         save(draw_timeline(run, window_of(run)), tmp_path / name)

@@ -112,6 +112,7 @@ def test_the_cycle_in_which_every_warp_waits_for_one_walk() -> None:
         assert len(stalled_on(result, 0)) == 0, "the warps are born in cycle 1"
 
 
+@pytest.mark.long
 def test_applications_that_are_started_again(tmp_path: Path) -> None:
     model, workload = gpusim.load_model("tiny"), pair(tmp_path, "until-all-have-run")
     with gpusim.simulate(model, workload, record=["intervals"]) as result:

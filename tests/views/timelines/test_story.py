@@ -62,6 +62,7 @@ def test_the_same_page_or_any() -> None:
     assert same_page(misses, worst).walk.tolist() == [1]
 
 
+@pytest.mark.long
 def test_numbers_and_pictures(runs: list[Path], tmp_path, capsys) -> None:
     tell_story(*runs, tmp_path)
     told = capsys.readouterr().out

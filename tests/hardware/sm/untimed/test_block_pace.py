@@ -1,6 +1,7 @@
 """What is learned of blocks that go on beside each other, and what is done with it."""
 
 from collections.abc import Iterator
+from itertools import product
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from gpusim.runs.skipping import SkipFirst
 from gpusim.runs.tenants import assign_sms
 from gpusim.runs.warming import prepare_warming
 from tests.examples import examples
+from tests.quick import quick
 
 
 def learned(times: list[list[int]], cycles: int = 1000) -> list[float]:
@@ -262,18 +264,25 @@ def test_a_piece_that_no_warp_takes_part_in_does_not_end_a_block() -> None:
     assert {block.passed for block, _ in pace.turns} == {2 * (5 + 7), 2 * 4}
 
 
+BEFORE_THEY_BEGIN: dict[str, dict[str, object]] = {
+    "fast_walsh_transform": {"log2_data": 14},  # in place
+    "atomic_adds": {},
+    "histogram256": {},
+}
+
+
 @pytest.mark.parametrize(
-    ("program", "parameters"),
-    [
-        ("fast_walsh_transform", {"log2_data": 14}),  # in place
-        ("atomic_adds", {}),
-        ("histogram256", {}),
-    ],
+    ("program", "count"),
+    quick(
+        product(BEFORE_THEY_BEGIN, (9999, 40, 41)),
+        ("fast_walsh_transform", 9999),
+        ("atomic_adds", 40),
+        ("atomic_adds", 41),
+        ("histogram256", 9999),
+    ),
 )
-@pytest.mark.parametrize("count", [9999, 40, 41])
-def test_blocks_that_execute_before_they_begin_do_so_once(
-    program: str, parameters: dict[str, object], count: int
-) -> None:
+def test_blocks_that_execute_before_they_begin_do_so_once(program: str, count: int) -> None:
+    parameters = BEFORE_THEY_BEGIN[program]
     pace = Watched(count, "blocks", half_as_fast())
     found = skipped(program, parameters, pace)
     assert max(pace.ahead) > 0
