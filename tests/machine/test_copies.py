@@ -22,6 +22,7 @@ from gpusim.programs import writing as gpu
 from gpusim.programs.program_function import FunctionProgram
 from tests.machine.bench import SMALL, Run, ScriptedApplication, ScriptedLaunch
 from tests.machine.node_bench import BASE, node, page
+from tests.quick import quick
 from tests.whole.running import run
 
 CROSSBAR, L2, DRAM, LINK = 8, 10, 100, 50
@@ -216,7 +217,9 @@ NODE: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["data_parallel_step", "tensor_parallel_mlp"])
+@pytest.mark.parametrize(
+    "name", quick(["data_parallel_step", "tensor_parallel_mlp"], "tensor_parallel_mlp")
+)
 def test_programs_of_several_gpus(name: str) -> None:
     first, second = (run("tiny", name, overrides=NODE, parameters={"gpus": 2}) for _ in range(2))
     assert first.digest == second.digest

@@ -24,6 +24,7 @@ from tests.hardware.sm.observed import tenant
 from tests.machine.bench import Run, ScriptedLaunch, change
 from tests.machine.l1_choices import CHOICES, NAMES, named
 from tests.machine.test_latency import BASE
+from tests.quick import quick
 
 UNIFIED = {"unified": Bytes(2 << 10), "carve_outs": "0KiB 1KiB"}
 
@@ -72,7 +73,7 @@ def test_all_choices_run_together(writes: str, allocate: str, naming: str, secto
         assert len(l1.leading.filter) == len({l1.leading.page(line) for line in l1.array.lines()})
 
 
-@pytest.mark.parametrize(("writes", "allocate", "naming"), CHOICES)
+@pytest.mark.parametrize(("writes", "allocate", "naming"), quick(CHOICES, *[*CHOICES][::4]))
 def test_unified_memory_takes_all_choices(writes: str, allocate: str, naming: str) -> None:
     config = named(naming, writes=writes, allocate=allocate, size=Bytes(1 << 10), ways=2, **UNIFIED)
     config = checked(change(config, sm={"shared_memory": 1 << 10}))

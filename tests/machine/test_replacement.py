@@ -70,7 +70,8 @@ def test_each_policy_in_each_place_conserves_and_repeats(place: str, name: str) 
     assert [*first.machine.counter_rows()] == [*again.machine.counter_rows()]
 
 
-@pytest.mark.parametrize("name", quick(POLICIES, "srrip"))
+@pytest.mark.long
+@pytest.mark.parametrize("name", POLICIES)
 def test_a_program_with_one_policy_everywhere(name: str) -> None:
     keys = dict.fromkeys((f"{table}.replacement" for table, _ in PLACES.values()), name)
     everywhere = gpusim.load_model("tiny", overrides=keys)

@@ -82,7 +82,8 @@ def test_a_full_first_tlb_is_the_fault_of_walks() -> None:
 def test_reads_of_the_page_table_wait_where_they_wait(latency: int) -> None:
     overrides = {"dram.ideal": True, "dram.ideal_latency": f"{latency} cycles"}
     model = gpusim.load_model("maxwell-mask", [], overrides)
-    with gpusim.simulate(model, gpusim.load_workload("atax", "smoke")) as result:
+    workload = gpusim.load_workload("atax", "smoke", overrides={"iterations": 2})
+    with gpusim.simulate(model, workload) as result:
         sums = counted(result, "walk")
         reads = sum(count for name, count in sums.items() if name.startswith("reads_"))
         assert reads <= sums["walk_cycles"]

@@ -25,6 +25,7 @@ from gpusim.workloads.builder import ApplicationSpec
 from gpusim.workloads.sampling import SampledProgram
 from gpusim.workloads.workload import Workload
 from tests.examples import examples
+from tests.quick import quick
 from tests.traces import writing_macsim as macsim
 from tests.traces.test_nvbit import launch as nvbit_launch
 from tests.traces.test_nvbit import record as nvbit_record
@@ -122,7 +123,7 @@ def run(workload: Workload) -> tuple[int, str]:
         return int(result.summary["instructions"]), result.digest
 
 
-@pytest.mark.parametrize("name", TRACES)
+@pytest.mark.parametrize("name", quick(TRACES, *[*TRACES][::3]))
 def test_every_format(tmp_path: Path, name: str) -> None:
     write_trace, instructions = TRACES[name]
     path = write_trace(tmp_path)

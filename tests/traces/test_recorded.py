@@ -22,7 +22,7 @@ def same_array(one, other):
 
 
 @pytest.mark.parametrize(
-    ("name", "seed"), quick([("atax", 0), ("bfs", 5), ("fw_block", 0)], ("bfs", 5), ("fw_block", 0))
+    ("name", "seed"), quick([("atax", 0), ("bfs", 5), ("fw_block", 0)], ("bfs", 5))
 )
 def test_a_recording_runs_like_its_workload(tmp_path, name, seed):
     workload = load_workload(name, "smoke", seed)
@@ -100,7 +100,7 @@ def test_an_imported_trace_runs_like_the_original(tmp_path):
         assert run.summary["memory_instructions"] == 3 * 3
 
 
-@pytest.mark.parametrize("warp_size", [16, 64])
+@pytest.mark.parametrize("warp_size", quick([16, 64], 16))
 def test_another_warp_size(tmp_path, warp_size):
     workload = load_workload("bfs", "smoke", 1)
     path = tmp_path / "trace.h5"

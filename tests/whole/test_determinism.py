@@ -76,6 +76,7 @@ def test_onlookers_change_nothing(model: str, workload: str, tmp_path: Path) -> 
     assert reports[-1].warps_done == reports[-1].warps_total == alone.applications.warps.sum()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("model", "workload"), quick(RUNS[:2], RUNS[0]))
 def test_a_file_holds_what_memory_holds(model: str, workload: str, tmp_path: Path) -> None:
     path = tmp_path / "run.h5"

@@ -111,6 +111,7 @@ def test_nobody_is_told_of_walks_unless_a_queue_asks(pair: gpusim.Workload) -> N
         assert not tlbs["L2"][0].on_miss.listeners
 
 
+@pytest.mark.long
 def test_golden_makes_reads_of_the_page_table_faster(pair: gpusim.Workload) -> None:
     settings = {**SMALL, "walk.memory": "dram", "walk.sent_by": "walkers"}
     base, other = (

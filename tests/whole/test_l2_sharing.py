@@ -78,6 +78,7 @@ def test_two_applications_lose_no_read(pair: str, partition: str) -> None:
     assert other.digest == run("tiny", pair, overrides=options).digest
 
 
+@pytest.mark.long
 def test_hit_rates_by_level_are_those_of_the_counters(pair: str) -> None:
     result = run("maxwell-mask", pair)
     for number, level in enumerate(LEVELS, start=1):

@@ -77,6 +77,7 @@ def test_windows_are_differences(tmp_path: Path) -> None:
         assert all(0 <= rate <= 1 for rate in window["tlb_hit_rates"].values() if rate is not None)
 
 
+@pytest.mark.long
 def test_equal_runs_write_equal_bytes_and_replace_what_was_there(tmp_path: Path) -> None:
     first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
     second.write_text("something older\n" * 10_000)

@@ -15,6 +15,7 @@ from gpusim.results.node_numbers import gpu_numbers, remote_bytes
 from gpusim.runs.run import run_machine
 from gpusim.runs.tenants import assign_sms
 from gpusim.views.report.build import html_report
+from tests.quick import quick
 from tests.whole.running import base_run, run
 
 
@@ -23,7 +24,7 @@ def _pairs(machine, name):
     return {row.instance: row.value for row in rows if row.name == name}
 
 
-@pytest.mark.parametrize("gpus", [2, 4])
+@pytest.mark.parametrize("gpus", quick([2, 4], 2))
 def test_a_transpose_on_one_gpu_sends_what_lies_elsewhere_away(gpus):
     # MGPUSim's transpose runs on the first GPU alone, and its arrays lie on all in equal shares:
     # of 2 GPUs exactly a half of its requests leaves, of 4 exactly three quarters.

@@ -31,7 +31,7 @@ RUNS = [
 
 @pytest.fixture(
     scope="module",
-    params=quick(RUNS, ["tiny", "bfs", "ideal-dram"], ["kepler-uvm", "bfs"]),
+    params=quick(RUNS, ["kepler-uvm", "bfs"]),
     ids="-".join,
 )
 def recorded(request: pytest.FixtureRequest) -> Iterator[Result]:

@@ -12,6 +12,7 @@ import pytest
 import gpusim
 from gpusim.core.errors import UserError
 from gpusim.results.result import Result
+from tests.quick import quick
 from tests.whole.running import base_run, command, run
 
 BUFFERS = {
@@ -176,7 +177,7 @@ def test_machines_that_are_refused(overrides: dict[str, object], message: str) -
         gpusim.load_model("apu-hsa", ["vc"], overrides)
 
 
-@pytest.mark.parametrize("large_pages", ["sub-pages", "counter"])
+@pytest.mark.parametrize("large_pages", quick(["sub-pages", "counter"], "counter"))
 def test_large_pages(large_pages: str) -> None:
     overrides: dict[str, object] = {"memory.page": "2MiB", "fbt.large_pages": large_pages}
     result = run("apu-hsa", "kmeans", "vc", overrides=overrides)

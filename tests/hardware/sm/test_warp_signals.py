@@ -32,9 +32,8 @@ def test_warps_are_told_from_their_first_instruction_to_their_last() -> None:
             sm.on_warp.listen(begins)
             sm.on_warp_end.listen(ends)
 
-    result = gpusim.simulate(
-        gpusim.load_model("tiny"), gpusim.load_workload("mvt", scale="smoke"), attach=attach
-    )
+    workload = gpusim.load_workload("mvt", scale="smoke", overrides={"iterations": 1})
+    result = gpusim.simulate(gpusim.load_model("tiny"), workload, attach=attach)
     warps = sum(value for key, value in counters(result).items() if key[3] == "warps")
     assert told == [warps, warps] != [0, 0]
     assert not present

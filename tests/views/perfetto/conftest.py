@@ -8,11 +8,12 @@ import pytest
 
 from gpusim.results import RECORDS, Result
 from gpusim.views.perfetto import export
+from tests.quick import quick
 from tests.views.perfetto.reader import ReadTrace
 from tests.whole.running import run
 
 
-@pytest.fixture(scope="package", params=["tiny-bfs", "apu-hsa-atax"])
+@pytest.fixture(scope="package", params=quick(["tiny-bfs", "apu-hsa-atax"], "tiny-bfs"))
 def recorded(request: pytest.FixtureRequest) -> Iterator[Result]:
     """Runs with few page walks, and with many that queue."""
     model, _, workload = request.param.rpartition("-")

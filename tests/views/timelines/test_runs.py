@@ -27,7 +27,13 @@ from tests.whole.running import run
 from tests.whole.test_relaunch import pair
 
 
-@pytest.fixture(scope="module", params=[("tiny", "bfs"), ("apu-hsa", "atax")], ids="-".join)
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(("tiny", "bfs"), id="tiny-bfs"),
+        pytest.param(("apu-hsa", "atax"), id="apu-hsa-atax", marks=pytest.mark.long),
+    ],
+)
 def recorded(request: pytest.FixtureRequest) -> Iterator[Result]:
     with run(*request.param, record=tuple(RECORDS)) as result:
         yield result
