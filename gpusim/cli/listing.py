@@ -28,7 +28,7 @@ def list_things(
             "maintenance: studies of gpusim itself",
             autocompletion=begins(lambda: _LISTS),
         ),
-    ],
+    ] = "",
     words: Annotated[
         list[str] | None, typer.Argument(help="Only those in which all of these words occur.")
     ] = None,
@@ -41,6 +41,8 @@ def list_things(
     as_json: Json = False,
 ) -> None:
     """List what a run, a sweep or a reproduction can be made of."""
+    if not what:
+        raise UserError(f"say what to list, such as gpusim list models: {', '.join(_LISTS)}")
     if what not in _LISTS:
         raise UserError(
             f"there is nothing to list named {what!r}{nearest(what, _LISTS)}; "

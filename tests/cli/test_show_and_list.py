@@ -92,6 +92,11 @@ def test_list_figures():
     assert "comp.cost" in rows
 
 
+def test_what_can_be_listed_is_told():
+    error = gpusim("list", code=2).stderr
+    assert "say what to list, such as gpusim list models: models, recipes, " in error
+
+
 def test_listing_what_there_is_not():
     error = gpusim("list", "model", code=2).stderr
     assert "did you mean 'models'" in error
