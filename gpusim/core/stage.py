@@ -40,8 +40,8 @@ class Pages(Protocol):
     page_bytes: int
 
     @property
-    def table(self) -> Mappings:
-        """Where all pages lie."""
+    def mappings(self) -> Mappings:
+        """Where all pages lie, as the SMs of the stage may use them."""
 
     def find(self, tag: int) -> Mapping | None:
         """The mapping that covers a tagged page now, if one does."""
@@ -148,9 +148,11 @@ class Stage(Component):
             have a plain `Sink`, to which nothing can be sent.
         warm_below: what answers `warm` behind it, where something is skipped.
         across_gpus: whether it answers with translations that other GPUs of a node have asked for.
+        follows_last_tlb: whether it listens to what the last TLB evicts.
     """
 
     across_gpus: ClassVar[bool] = False
+    follows_last_tlb: ClassVar[bool] = False
 
     def __init__(self, name: str, path: str, instance: int, requests: Port[Translation]) -> None:
         self.name = name

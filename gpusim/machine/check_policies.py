@@ -19,6 +19,7 @@ from gpusim.core.user_code import is_unknown
 from gpusim.files.structure import Problem, attributes_of
 from gpusim.files.toml_document import Key
 from gpusim.hardware.dram import ChannelUse, build_dram
+from gpusim.hardware.node import RemotePages
 from gpusim.hardware.tlb import FillPolicy, TlbArray, make_array, takes_sets
 from gpusim.hardware.walk import TableLayout
 from gpusim.machine.declared import signature
@@ -83,6 +84,7 @@ def check_policies(config: GpuConfig) -> Iterator[Problem]:
         yield from _check_made(own, ("node", "placement"), Slot.PAGE_PLACEMENT, *made)
         made = config.node.remote, *made[1:]
         yield from _check_made(own, ("node", "remote"), Slot.REMOTE_PAGES, *made)
+        yield from _check_copies(config.node)
         yield from _check_far_faults(own, config.node, config.memory.table_entries)
         yield from _check_across_gpus(config, config.node)
     for key, replacement, ways in _replaced(config):
@@ -102,16 +104,43 @@ def _check_far_faults(
         yield from _check_made(own, ("node", "forwarding"), Slot.FORWARDING, node.forwarding, gpus)
 
 
+def _check_copies(node: NodeConfig) -> Iterator[Problem]:
+    """Copies of pages, beside what stores without an SM."""
+    policy: type[RemotePages] = find_policy(Slot.REMOTE_PAGES, node.remote.policy)
+    if node.copy_engines is not None and policy.copies:
+        yield Problem(
+            ("node", "remote"),
+            f"{node.remote.policy!r} gives copies up when a store leaves an SM, and copy engines "
+            "store without one: not with node.copy_engines",
+        )
+
+
 def _check_across_gpus(config: GpuConfig, node: NodeConfig) -> Iterator[Problem]:
     """Stages that answer with what other GPUs have asked for, where GPUs ask a host."""
+    last = list(config.tlb)[-1]
     for name, stage in config.stage.items():
         cls = find_policy(Slot.STAGE, stage.kind.policy)
+        if getattr(cls, "follows_last_tlb", False) and not _hands_on(config.tlb[last]):
+            yield Problem(
+                ("stage", name, "kind"),
+                f"{stage.kind.policy!r} takes in what the last TLB evicts, which its array "
+                f"{config.tlb[last].array.policy!r} does not hand on if it is ideal, or has a hash "
+                "or victims",
+            )
         if node.host_mmu is not None and getattr(cls, "across_gpus", False):
             yield Problem(
                 ("stage", name, "kind"),
                 f"{stage.kind.policy!r} answers with pages that a GPU's own table need not have: "
                 "not with node.host_mmu",
             )
+
+
+def _hands_on(tlb: TlbConfig) -> bool:
+    """Whether a TLB tells what it evicts, or cannot be made, which other checks say."""
+    try:
+        return not tlb.ideal and make_array(tlb).traits().spills
+    except UserError:
+        return True
 
 
 def policies_of(config: GpuConfig) -> Iterator[tuple[Key, Slot, PolicyConfig]]:

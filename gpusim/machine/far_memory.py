@@ -19,6 +19,8 @@ from gpusim.hardware.node import (
     Forwarding,
     Gateway,
     GpuSide,
+    HeldStores,
+    HeldStoresSite,
     HostMmu,
     Invalidation,
     MoveSite,
@@ -90,6 +92,8 @@ class FarMemory:
         self.host = HostMmu(env, host, config.clock, apps, self.moves.resolve, self._forwarding)
         self.stages: list[FarFaults] = []
         self._accesses = [AccessesUnderWay(gpu) for gpu in range(node.gpus)]
+        if self.policy.copies:
+            self.moves.stores = [self._held_stores(one) for one in self._accesses]
 
     def before(self, system: MemorySystem) -> FarFaults:
         """The stage in front of the walkers of a GPU."""
@@ -111,9 +115,27 @@ class FarMemory:
         self.moves.faults = self.host.gpus = self.stages
         return stage
 
+    def _held_stores(self, accesses: AccessesUnderWay) -> HeldStores:
+        """What holds stores of a GPU to pages with copies."""
+        return HeldStores(
+            HeldStoresSite(
+                self._env,
+                accesses.gpu,
+                self._apps,
+                self.host.requests,
+                self._trip,
+                self._table.page_shift,
+                self.moves,
+                accesses,
+            )
+        )
+
     def watched(self, way: Sink, gpu: int) -> Sink:
         """The way out of an SM, on which accesses under way are noted."""
-        return WatchedExit(way, self._accesses[gpu]) if self.policy.moves else way
+        if not self.policy.moves:
+            return way
+        guard = self.moves.stores[gpu] if self.moves.stores else None
+        return WatchedExit(way, self._accesses[gpu], guard)
 
     def connect(
         self,
@@ -151,6 +173,7 @@ class FarMemory:
     def components(self) -> Iterator[Component]:
         """All parts."""
         yield from self.stages
+        yield from self.moves.stores
         yield self.host
         yield self.moves
 

@@ -133,6 +133,8 @@ class Node:
         """Pages that tables have in different places, a line each; there are none at the end."""
         for table in self._tables.holders:
             yield from table.stale()
+        assert isinstance(self._tables.table, NodeTable)
+        yield from self._tables.table.wrong_copies()
 
     def policies(self) -> Iterator[tuple[str, object]]:
         """Policies that no component asks, each with its key in the model."""

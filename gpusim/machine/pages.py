@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping
-from gpusim.hardware.walk import PageTable
+from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping, Mappings
+from gpusim.hardware.walk import FarTable, PageTable
 
 
 class Holder(Protocol):
@@ -24,6 +24,7 @@ class Pages:
 
     Attributes:
         table: the page table of all address spaces.
+        mappings: where pages lie, as those may use them that these are handed to.
         page_bytes: of the smallest pages.
         holders: TLB levels, walkers, stages of one's own.
         virtual: begins the shootdown of a page (None: all) where caches are virtual, which also
@@ -35,6 +36,7 @@ class Pages:
         self.page_bytes = 1 << table.page_shift
         self.holders: list[Holder] = []
         self.virtual: Callable[[int | None], None] | None = None
+        self.mappings: Mappings = table
         self.find = table.find
         self.knows = table.knows
 
@@ -105,3 +107,28 @@ class Pages:
         if self.virtual is not None:
             for tag in range(mapping.tag, mapping.tag + mapping.pages):
                 self.virtual(tag)
+
+
+class PagesOfGpu(Pages):
+    """Pages as a GPU of a node may use them: where it has a copy of one, that copy.
+
+    Args:
+        pages: of all GPUs.
+        table: of the GPU.
+    """
+
+    def __init__(self, pages: Pages, table: FarTable) -> None:
+        super().__init__(pages.table)
+        self.holders = pages.holders
+        self.mappings = _Usable(table)
+        self.find = self.mappings.find
+
+
+class _Usable(Mappings):
+    """What a GPU's table may have of pages."""
+
+    def __init__(self, table: FarTable) -> None:
+        self._table = table
+
+    def find(self, tag: int) -> Mapping | None:
+        return self._table.may_have(tag)

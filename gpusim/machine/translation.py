@@ -32,9 +32,10 @@ from gpusim.hardware.tlb import (
     forward_table_level,
     make_array,
 )
+from gpusim.hardware.walk import FarTable
 from gpusim.machine.domains import Domain
 from gpusim.machine.memory_system import MemorySystem, WalkersOfDomains
-from gpusim.machine.pages import Pages
+from gpusim.machine.pages import Pages, PagesOfGpu
 
 
 class TranslationStages:
@@ -63,6 +64,8 @@ class TranslationStages:
         self._config = config
         self._system_of = system_of
         self._pages = pages
+        self._pages_of: dict[int, Pages] = {}
+        """By GPU of a node, where GPUs ask a host for pages."""
         self._apps = apps
         self._fbts = fbts
         self._configs = dict(config.tlb)
@@ -182,12 +185,19 @@ class TranslationStages:
             self._states[below],
             self._apps,
             tuple(sms),
-            self._pages,
+            self._pages_at(self._system_of[sms[0]]),
             table.queue,
             table.trip.cycles(self._config.clock),
             self._near(below),
             self._memory(sms) if name in self._config.stage else None,
         )
+
+    def _pages_at(self, system: MemorySystem) -> Pages:
+        """Pages as what serves SMs of a domain may use them."""
+        table = system.walkers.table
+        if not isinstance(table, FarTable):
+            return self._pages
+        return self._pages_of.setdefault(system.domain.index, PagesOfGpu(self._pages, table))
 
     def _memory(self, sms: Sequence[int]) -> StageMemory:
         """Where a stage that serves these SMs may keep tables."""

@@ -109,6 +109,8 @@ def test_storms_end_and_have_equal_digests() -> None:
 def test_it_is_refused_where_gpus_ask_a_host() -> None:
     with pytest.raises(UserError, match="own table need not have"):
         load_model("tiny", ["least-tlb"], STORM)
+    with pytest.raises(UserError, match="takes in what the last TLB evicts"):
+        load_model("dgx-h100", ["least-tlb"])
 
 
 def test_what_it_takes_in_bits() -> None:

@@ -174,12 +174,11 @@ STORM: dict[str, object] = {
 }  # fmt: skip
 
 
-FIXED: dict[str, object] = {"node.remote": "migrate-on-touch", "node.migration.cost": "fixed"}
-RING: dict[str, object] = {
-    "node.remote": "migrate-on-touch",
-    "node.link.topology": "ring",
-    "node.link.queue": 1,
-}
+ON_TOUCH_STORM: dict[str, object] = {"node.remote": "migrate-on-touch"}
+DUPLICATED: dict[str, object] = {"node.remote": "read-duplication"}
+FIXED_COST: dict[str, object] = {"node.migration.cost": "fixed"}
+RING_LINKS: dict[str, object] = {"node.link.topology": "ring", "node.link.queue": 1}
+FIXED, RING = ON_TOUCH_STORM | FIXED_COST, ON_TOUCH_STORM | RING_LINKS
 COUNTED: dict[str, object] = {"node.remote.policy": "access-counters", "node.remote.threshold": 3}
 
 
@@ -192,6 +191,8 @@ COUNTED: dict[str, object] = {"node.remote.policy": "access-counters", "node.rem
         pytest.param("atax", COUNTED, marks=pytest.mark.long),
         pytest.param("atax", FIXED, marks=pytest.mark.long),
         pytest.param("atax", RING, marks=pytest.mark.long),
+        pytest.param("gups", DUPLICATED | RING_LINKS, marks=pytest.mark.long),
+        pytest.param("atax", DUPLICATED | FIXED_COST, marks=pytest.mark.long),
     ],
 )
 def test_storms_end_and_have_equal_digests(workload: str, remote: dict[str, object]) -> None:

@@ -16,6 +16,7 @@ from gpusim.hardware.fbt.inputs import FbtCounters
 from gpusim.hardware.fbt.purge import PurgeCounters
 from gpusim.hardware.node.copy_engines import CopyEngineCounters
 from gpusim.hardware.node.far_faults import FarFaultCounters
+from gpusim.hardware.node.held_stores import HeldStoreCounters
 from gpusim.hardware.node.home_slices import HomeCounters
 from gpusim.hardware.node.host_mmu import HostMmuCounters
 from gpusim.hardware.node.least_tlb import SharedTlbCounters
@@ -72,6 +73,7 @@ CLASSES: dict[str, tuple[type, ...]] = {
         CopyEngineCounters,
         FarFaultCounters,
         HostMmuCounters,
+        HeldStoreCounters,
         MoveCounters,
     ),
     "sharing": (SliceCounters,),

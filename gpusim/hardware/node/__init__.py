@@ -6,8 +6,9 @@ leaves the crossbar at a gateway (`gateway`), crosses links (`link`) on a route 
 same way.  `traffic` counts by pair of GPUs; `placement` says where pages lie at first.
 
 A page that a GPU's own table does not have is a far fault (`far_faults`): the host's MMU
-(`host_mmu`) finds it, and it is mapped where it lies or moves (`page_moves`), as a policy says
-(`remote_pages`).
+(`host_mmu`) finds it, and it is mapped where it lies, moves, or is copied (`page_moves`), as a
+policy says (`remote_pages`).  Stores to pages with copies wait until these are given up
+(`held_stores`).
 """
 
 from gpusim.hardware.node.accesses import AccessesUnderWay, WatchedExit
@@ -17,6 +18,7 @@ from gpusim.hardware.node.far_faults import FarFaults, FarFaultSite
 from gpusim.hardware.node.forwarding import Forwarding
 from gpusim.hardware.node.gateway import CrossbarPorts, Gateway, GatewaySite, Switch
 from gpusim.hardware.node.griffin import ClassifiedPages, DelayedFirstTouch
+from gpusim.hardware.node.held_stores import HeldStores, HeldStoresSite
 from gpusim.hardware.node.home_slices import HomeCounters, HomeSlices
 from gpusim.hardware.node.host_mmu import HostMmu
 from gpusim.hardware.node.invalidation import Invalidation
@@ -51,6 +53,8 @@ __all__ = [
     "Gateway",
     "GatewaySite",
     "GpuSide",
+    "HeldStores",
+    "HeldStoresSite",
     "HomeCounters",
     "HomeSlices",
     "HostMmu",

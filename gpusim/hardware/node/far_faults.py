@@ -59,14 +59,16 @@ class FarFault:
         tag: the page.
         gpu: the GPU.
         app: the application behind it.
+        stores: whether it has to be writable: a store or an atomic waits for it.
     """
 
-    __slots__ = ("app", "gpu", "tag")
+    __slots__ = ("app", "gpu", "stores", "tag")
 
-    def __init__(self, tag: int, gpu: int, app: int) -> None:
+    def __init__(self, tag: int, gpu: int, app: int, *, stores: bool = False) -> None:
         self.tag = tag
         self.gpu = gpu
         self.app = app
+        self.stores = stores
 
 
 @frozen(eq=False)

@@ -107,6 +107,7 @@ class LeastTlb(StageProcess):
     """
 
     across_gpus: ClassVar[bool] = True
+    follows_last_tlb: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Mapping as Dict
 from typing import Protocol
 
 from attrs import frozen
@@ -30,10 +31,22 @@ class NodePages(Protocol):
         """What covers a page now, if anything does."""
 
     def move(self, mapping: Mapping, gpu: int) -> bool:
-        """Give a page a frame of a GPU; False: there is none."""
+        """Give a page a frame of a GPU, and its copies up; False: there is no frame."""
 
     def page_bytes(self, mapping: Mapping) -> int:
         """Bytes of a page."""
+
+    def of_gpu(self, tag: int, gpu: int) -> Mapping | None:
+        """What a GPU's table may have of a page: its copy, or what all have."""
+
+    def copies(self, tag: int) -> Dict[int, Mapping]:
+        """What GPUs have copies of a page in; `tag`: its first page."""
+
+    def unshare(self, mapping: Mapping) -> None:
+        """A page has no copies any more, and may be written where it lies."""
+
+    def copy(self, mapping: Mapping, gpu: int) -> bool:
+        """Give a GPU a copy of a page, read only from now on; False: there is no room for it."""
 
 
 @frozen(eq=False)

@@ -6,7 +6,6 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import attr
-from attrs import frozen
 from mypy_extensions import mypyc_attr
 
 from gpusim.core.component import Component
@@ -15,22 +14,24 @@ from gpusim.core.engine import NEVER, Port, Probe
 from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping
 from gpusim.core.metrics import Metric, Ratio, Total, declare_metrics
-from gpusim.core.request import Kind, MemoryRequest
-from gpusim.core.unboxed import pair
 from gpusim.hardware.node.far_faults import FarFault, FarFaults
+from gpusim.hardware.node.held_stores import HeldStores
 from gpusim.hardware.node.move_site import GpuSide, MoveSite, NodePages
 from gpusim.hardware.node.own_walk import OwnWalk
+from gpusim.hardware.node.page_move import (
+    ACKNOWLEDGED,
+    BEGIN,
+    FORGET,
+    PASSED,
+    Arrival,
+    Move,
+    PageChunk,
+    Step,
+)
 from gpusim.hardware.node.remote_pages import RemotePages
 
 CHUNK_BYTES: Final = 4096
 """Pages are copied in pieces of this size, each of one packet [our choice]."""
-
-_WRITEBACK: Final = int(Kind.WRITEBACK)
-_BEGIN: Final = 0
-_FORGET: Final = 1
-_ACKNOWLEDGED: Final = 2
-_COPIED: Final = 3
-_PASSED: Final = 4
 
 _UNUSED: Final = 1000
 """Cycles after which a GPU that has not used a page that it was given may lose it again: the page
@@ -51,6 +52,9 @@ class MoveCounters:
     copy_cycles: int = count("from then on to the last byte of a copy, summed", "cycles")
     migration_cycles: int = count("from the begin of a move to its end, summed", "cycles")
     no_room: int = count("pages that did not move, as the GPU's memory was full")
+    copies: int = count("copies of pages that GPUs got beside the owner", later=True)
+    copied_bytes: int = count("bytes of these", "bytes", later=True)
+    collapses: int = count("pages whose copies were given up, as a GPU stored to them", later=True)
 
 
 declare_metrics(
@@ -62,67 +66,15 @@ declare_metrics(
         "of a page that moves between GPUs",
         Ratio("migration_cycles", "migrations"),
     ),
+    Metric("page_copies", "1", "copies of pages that GPUs got", Total("copies"), later=True),
+    Metric(
+        "page_collapses",
+        "1",
+        "pages whose copies were given up for a store",
+        Total("collapses"),
+        later=True,
+    ),
 )
-
-
-class _Move:
-    """A page that moves.
-
-    Attributes:
-        tag: its first page.
-        app: its application.
-        source, target: the GPUs.
-        begun: cycle in which it began.
-        silent: cycle in which all GPUs had acknowledged.
-        left: acknowledgements, or pieces of the copy, that are to come.
-        faults: those that wait for it.
-    """
-
-    __slots__ = ("app", "begun", "faults", "left", "silent", "source", "tag", "target")
-
-    def __init__(self, tag: int, app: int, source: int, target: int, now: int) -> None:
-        self.tag = tag
-        self.app = app
-        self.source = source
-        self.target = target
-        self.begun = now
-        self.silent = now
-        self.left = 0
-        self.faults: list[FarFault] = []
-
-
-@frozen
-class _Step:
-    """What happens to a move next: at a GPU, where it says so."""
-
-    what: int
-    move: _Move
-    gpu: int = -1
-
-
-class _Arrival:
-    """A page has been entered into the table of a GPU, which has not used it.
-
-    Attributes:
-        later: steps that wait until it has.
-    """
-
-    __slots__ = ("later",)
-
-    def __init__(self) -> None:
-        self.later: list[_Step] = []
-
-
-class PageChunk(MemoryRequest):
-    """A piece of a page on its way to another GPU."""
-
-    __slots__ = ("move",)
-
-    def __init__(self, move: _Move, number: int, now: int) -> None:
-        super().__init__(
-            _WRITEBACK, move.app, 0, -1, move.tag, number, -1, 0, 0, None, pair(0, now)
-        )
-        self.move = move
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -148,6 +100,7 @@ class PageMoves(Component):
     Attributes:
         gpus: by number.
         faults: by GPU, its stage of far faults.
+        stores: by GPU, what holds stores to pages with copies; empty: no page is ever copied.
         on_move: application, page, the GPUs that it moves from and to, the cycles in which that
             begins, in which all GPUs have forgotten it, and in which it ends, and whether it moved.
     """
@@ -161,6 +114,7 @@ class PageMoves(Component):
         self.counters = [MoveCounters() for _ in range(site.apps)]
         self.gpus: Sequence[GpuSide] = ()
         self.faults: Sequence[FarFaults] = ()
+        self.stores: Sequence[HeldStores] = ()
         self.policy = policy
         self.on_move: Probe[[int, int, int, int, int, int, int, bool]] = Probe()
         self._pages = pages
@@ -172,11 +126,11 @@ class PageMoves(Component):
         self._fixed = site.config.latency.cycles(site.clock) if fixed and site.config else -1
         self._holders: dict[int, int] = {}
         """By page, the GPUs whose tables have it, or will have: a bit each."""
-        self._moves: dict[int, _Move] = {}
-        self._arrivals: dict[tuple[int, int], _Arrival] = {}
+        self._moves: dict[int, Move] = {}
+        self._arrivals: dict[tuple[int, int], Arrival] = {}
         """By page and GPU, those of pages that have not been used."""
-        self._unused: Port[tuple[tuple[int, int], _Arrival]] = Port(env, "pages.unused", _UNUSED)
-        self._steps: Port[_Step] = Port(env, "pages.steps")
+        self._unused: Port[tuple[tuple[int, int], Arrival]] = Port(env, "pages.unused", _UNUSED)
+        self._steps: Port[Step] = Port(env, "pages.steps")
         self._copied: Port[PageChunk] = Port(env, "pages.copied")
         self.process = env.start(self._run())
         self._steps.connect(self.process)
@@ -218,6 +172,9 @@ class PageMoves(Component):
             self._moves[mapping.tag].faults.append(fault)
             self.faults[fault.gpu].moves(fault.tag)
             return
+        if fault.stores:
+            self._resolve_store(fault, mapping)
+            return
         owner, gpu = self._pages.gpu_of(mapping.pfn), fault.gpu
         counters = self.counters[fault.app]
         if owner == gpu:
@@ -225,21 +182,48 @@ class PageMoves(Component):
         elif self.policy.fault(mapping.tag, gpu, owner):
             self._begin(mapping, gpu, fault)
             return
+        elif self._has_copy(mapping.tag, gpu):
+            counters.mapped_here += 1
+        elif self.policy.copies and self.policy.copied(mapping.tag, gpu, owner):
+            self._begin(mapping, gpu, fault, copies=True)
+            return
         else:
             counters.mapped_remotely += 1
         self._answer(fault, mapping)
 
+    def _resolve_store(self, fault: FarFault, mapping: Mapping) -> None:
+        """A store waits for a page of which there were copies: they are given up."""
+        if self.is_copied(mapping.tag):
+            self._begin(mapping, fault.gpu, fault)
+        else:
+            self._answer(fault, mapping)
+
+    def of_gpu(self, tag: int, gpu: int) -> Mapping:
+        """What a GPU uses of a page: its copy, or what all have."""
+        mapping = self._pages.of_gpu(tag, gpu)
+        return self._pages.touch(tag, gpu) if mapping is None else mapping
+
+    def is_copied(self, tag: int) -> bool:
+        """Whether there are copies of a page; `tag`: its first page."""
+        return len(self._pages.copies(tag)) > 0
+
+    def _has_copy(self, tag: int, gpu: int) -> bool:
+        return gpu in self._pages.copies(tag)
+
     def _answer(self, fault: FarFault, mapping: Mapping) -> None:
         self.holds(mapping.tag, fault.gpu)
-        self.faults[fault.gpu].answers.send(fault.tag)
+        if fault.stores:
+            self.stores[fault.gpu].answers.send(mapping.tag)
+        else:
+            self.faults[fault.gpu].answers.send(fault.tag)
         if self.policy.moves:
             key = mapping.tag, fault.gpu
-            self._arrivals.setdefault(key, _Arrival())
+            self._arrivals.setdefault(key, Arrival())
             self.gpus[fault.gpu].accesses.expect(mapping.tag, lambda: self._used(key))
 
     def enter(self, tag: int, gpu: int) -> None:
         """The host's answer is there: the page is entered, unless it has been taken away again."""
-        mapping = self._pages.find(tag)
+        mapping = self._pages.of_gpu(tag, gpu)
         if mapping is not None and self.is_held(tag, gpu):
             self.has(mapping, gpu)
             key = mapping.tag, gpu
@@ -260,8 +244,8 @@ class PageMoves(Component):
         owner = self._pages.gpu_of(mapping.pfn)
         asked = owner != gpu or self.policy.counts_own
         if asked and self.policy.accessed(mapping.tag, gpu, owner) and owner != gpu:
-            move = _Move(mapping.tag, tag >> ASID_SHIFT, owner, gpu, self.env._now)
-            self._steps.send(_Step(_BEGIN, move), self._trip)
+            move = Move(mapping.tag, tag >> ASID_SHIFT, owner, gpu, self.env._now)
+            self._steps.send(Step(BEGIN, move), self._trip)
 
     # -- without a clock -------------------------------------------------------------------------
 
@@ -292,40 +276,44 @@ class PageMoves(Component):
 
     # -- moves -----------------------------------------------------------------------------------
 
-    def _begin(self, mapping: Mapping, gpu: int, fault: FarFault | None) -> None:
+    def _begin(
+        self, mapping: Mapping, gpu: int, fault: FarFault | None, *, copies: bool = False
+    ) -> None:
         now, tag = self.env._now, mapping.tag
         owner = self._pages.gpu_of(mapping.pfn)
-        move = self._moves[tag] = _Move(tag, tag >> ASID_SHIFT, owner, gpu, now)
+        app = tag >> ASID_SHIFT
+        move = self._moves[tag] = Move(tag, app, owner, gpu, now, copies=copies)
         if fault is not None:
             move.faults.append(fault)
             self.faults[fault.gpu].moves(fault.tag)
         if self._fixed >= 0:
-            self._steps.send(_Step(_PASSED, move), self._fixed)
+            self._steps.send(Step(PASSED, move), self._fixed)
             return
-        asked = self._holders.get(tag, 0)
-        if self._invalidation is not None:
+        # a page that is read only already is copied as it is
+        asked = 0 if copies and not mapping.writable else self._holders.get(tag, 0)
+        if asked and self._invalidation is not None:
             asked = self._invalidation.asked(tag, asked)
         for one in range(len(self.gpus)):
             if asked >> one & 1:
                 move.left += 1
-                self._steps.send(_Step(_FORGET, move, one), self._trip)
+                self._steps.send(Step(FORGET, move, one), self._trip)
         self.counters[move.app].messages += move.left
         if not move.left:
             self._copy(move)
 
-    def _do(self, step: _Step) -> None:
+    def _do(self, step: Step) -> None:
         move = step.move
-        if step.what == _BEGIN:
+        if step.what == BEGIN:
             mapping = self._pages.find(move.tag)
             if mapping is None or mapping.tag in self._moves:
                 return
             if self._pages.gpu_of(mapping.pfn) != move.target:
                 self._begin(mapping, move.target, None)
-        elif step.what == _FORGET:
+        elif step.what == FORGET:
             if self._keeps(step, step.gpu):
                 return
             self._asked_to_forget(move, step.gpu)
-        elif step.what == _ACKNOWLEDGED:
+        elif step.what == ACKNOWLEDGED:
             self.counters[move.app].acknowledgements += 1
             move.left -= 1
             if not move.left:
@@ -336,13 +324,13 @@ class PageMoves(Component):
                 self._forget(move.tag, gpu)
             self._end(move)
 
-    def _asked_to_forget(self, move: _Move, gpu: int) -> None:
+    def _asked_to_forget(self, move: Move, gpu: int) -> None:
         """A GPU has been asked to forget the page of a move: at once, or after a walk."""
         policy = self._invalidation
 
         def forget(_: OwnWalk | None = None) -> None:
             self._forget(move.tag, gpu)
-            done = _Step(_ACKNOWLEDGED, move)
+            done = Step(ACKNOWLEDGED, move)
             self.gpus[gpu].accesses.when_drained(
                 move.tag, lambda: self._steps.send(done, self._trip)
             )
@@ -355,7 +343,7 @@ class PageMoves(Component):
         else:
             self.faults[gpu].walk(move.tag, forget)
 
-    def _keeps(self, step: _Step, gpu: int) -> bool:
+    def _keeps(self, step: Step, gpu: int) -> bool:
         """Whether a GPU has not used the page of a step yet, which then comes later."""
         arrival = self._arrivals.get((step.move.tag, gpu))
         if arrival is not None:
@@ -372,11 +360,13 @@ class PageMoves(Component):
                 for one in range(mapping.tag, mapping.tag + mapping.pages):
                     self._forwarding.left(one, gpu)
 
-    def _copy(self, move: _Move) -> None:
+    def _copy(self, move: Move) -> None:
         """Send a page over the links."""
         move.silent = self.env._now
         mapping = self._pages.find(move.tag)
         size = 0 if mapping is None else self._pages.page_bytes(mapping)
+        if self._has_copy(move.tag, move.target) or move.source == move.target:
+            size = 0
         move.left = -(-size // CHUNK_BYTES)
         for number in range(move.left):
             chunk = PageChunk(move, number, self.env._now)
@@ -385,35 +375,38 @@ class PageMoves(Component):
         if not move.left:
             self._end(move)
 
-    def _came(self, move: _Move) -> None:
+    def _came(self, move: Move) -> None:
         """A piece of a page has come."""
         move.left -= 1
         if not move.left:
             self.counters[move.app].copy_cycles += self.env._now - move.silent
             self._end(move)
 
-    def _end(self, move: _Move) -> None:
+    def _end(self, move: Move) -> None:
         """The page has its new frame, and what waited for it is answered."""
         counters, mapping = self.counters[move.app], self._pages.find(move.tag)
         del self._moves[move.tag]
         moved = False
-        if mapping is not None:
-            self._drop(mapping)
-            moved = self._pages.move(mapping, move.target)
+        if mapping is not None and move.copies:
+            moved = self._pages.copy(mapping, move.target)
             if moved:
-                counters.migrations += 1
-                counters.migrated_bytes += self._pages.page_bytes(mapping)
-                counters.migration_cycles += self.env._now - move.begun
-                self.policy.moved(move.tag, move.target)
+                counters.copies += 1
+                counters.copied_bytes += self._pages.page_bytes(mapping)
             else:
                 counters.no_room += 1
+        elif mapping is not None:
+            moved = self._make_exclusive(move, mapping)
         if self.on_move.listeners:
             page, ends = move.tag & VPN_MASK, (move.source, move.target)
             self.on_move(move.app, page, *ends, move.begun, move.silent, self.env._now, moved)
         own = [fault for fault in move.faults if fault.gpu == move.target]
         for fault in own:
             mapping = self._pages.touch(fault.tag, fault.gpu)
-            if self._pages.gpu_of(mapping.pfn) == fault.gpu:
+            if fault.stores:
+                self._resolve_store(fault, mapping)
+                continue
+            here = self._has_copy(mapping.tag, fault.gpu)
+            if here or self._pages.gpu_of(mapping.pfn) == fault.gpu:
                 counters.mapped_here += 1
             else:
                 counters.mapped_remotely += 1
@@ -421,6 +414,31 @@ class PageMoves(Component):
         for fault in move.faults:
             if fault.gpu != move.target:
                 self.resolve(fault)
+
+    def _make_exclusive(self, move: Move, mapping: Mapping) -> bool:
+        """A page moves to the target of a move, or stays if there is no room; copies are gone."""
+        counters, copies = self.counters[move.app], dict(self._pages.copies(move.tag))
+        size = 0 if move.target in copies else self._pages.page_bytes(mapping)
+        for gpu, copy in copies.items():
+            if gpu != move.target:
+                self._drop(copy)
+        if move.source != move.target:
+            self._drop(mapping)
+        if copies:
+            counters.collapses += 1
+            self.policy.collapsed(move.tag)
+        if move.source == move.target:
+            self._pages.unshare(mapping)
+            return False
+        moved = self._pages.move(mapping, move.target)
+        if moved:
+            counters.migrations += 1
+            counters.migrated_bytes += size
+            counters.migration_cycles += self.env._now - move.begun
+            self.policy.moved(move.tag, move.target)
+        else:
+            counters.no_room += 1
+        return moved
 
     # -- reports ---------------------------------------------------------------------------------
 

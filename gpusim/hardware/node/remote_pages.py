@@ -25,11 +25,13 @@ class RemotePages(Policy):
         moves: whether any page ever moves.
         counts: whether `accessed` has an effect; otherwise it is never called.
         counts_own: whether it has one also for a GPU's requests to pages of its own.
+        copies: whether any page is ever copied; else `copied` and `collapsed` are never called.
     """
 
     moves: bool = True
     counts: bool = False
     counts_own: bool = False
+    copies: bool = False
 
     def __init__(self, gpus: int, page_bytes: int) -> None:
         self.gpus = gpus
@@ -55,6 +57,17 @@ class RemotePages(Policy):
 
     def moved(self, tag: int, gpu: int) -> None:
         """A page lies with `gpu` from now on."""
+
+    def copied(self, tag: int, gpu: int, owner: int) -> bool:
+        """Whether a GPU gets a copy of a page that its table does not have, and that does not move.
+
+        Copies are read only.  A store of any GPU to the page gives them all up, and the page moves
+        there.
+        """
+        return False
+
+    def collapsed(self, tag: int) -> None:
+        """All copies of a page have been given up, as a GPU stored to it."""
 
     def storage(self, dimensions: Dimensions, pages: int) -> Sequence[Storage] | None:
         """The storage that it needs for the pages of a GPU's memory; None: not stated."""
@@ -129,3 +142,44 @@ class CountedAccesses(RemotePages):
 
 
 register_policy(Slot.REMOTE_PAGES, "access-counters", CountedAccesses)
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class ReadDuplication(RemotePages):
+    """Each GPU that asks for a page has a copy of it, until one of them stores to it.
+
+    As NVIDIA's driver has it for memory that a program says to be read mostly
+    (``cudaMemAdviseSetReadMostly``: CUDA C++ Programming Guide, "Data Usage Hints"), here for all
+    pages.
+
+    Args:
+        gpus, page_bytes: see `RemotePages`.
+        collapses: after which a page is no longer copied, and is accessed where it lies; 0: any
+            number.
+    """
+
+    copies = True
+
+    def __init__(self, gpus: int, page_bytes: int, *, collapses: int = 0) -> None:
+        super().__init__(gpus, page_bytes)
+        at_least(0, collapses=collapses)
+        self._most = collapses
+        self._collapses: dict[int, int] = {}
+
+    def fault(self, tag: int, gpu: int, owner: int) -> bool:
+        return False
+
+    def copied(self, tag: int, gpu: int, owner: int) -> bool:
+        return not self._most or self._collapses.get(tag, 0) < self._most
+
+    def collapsed(self, tag: int) -> None:
+        self._collapses[tag] = self._collapses.get(tag, 0) + 1
+
+    def storage(self, dimensions: Dimensions, pages: int) -> Sequence[Storage]:
+        if not self._most:
+            return ()
+        fields = {"collapses": bits_for(self._most + 1)}
+        return (Storage("collapses of pages", pages, fields),)
+
+
+register_policy(Slot.REMOTE_PAGES, "read-duplication", ReadDuplication)

@@ -169,7 +169,7 @@ class TlbLevel(Stage, FirstTlb, Turning):
         self._state, self._below_state = site.state, site.below_state
         self._level, self._index = level, site.index
         self._make_probes()
-        self._pages = site.pages.table
+        self._pages = site.pages.mappings
         self._mshrs: Mshrs[Traveller] = _make_mshrs(config, mshr_policy)
         self._primary: IntDict[Translation] = IntDict()
         self._shot_down: dict[int, int] = {}

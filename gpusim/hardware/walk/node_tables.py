@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Mapping as Dict
+from typing import Final
 
 from attrs import frozen
 
@@ -13,6 +15,8 @@ from gpusim.hardware.walk.frames import Frames
 from gpusim.hardware.walk.memory import TABLE_BYTES, Memory
 from gpusim.hardware.walk.page_path import NOWHERE, PagePath
 from gpusim.hardware.walk.page_table import USER_BITS, PageTable
+
+_NO_COPIES: Final[Dict[int, Mapping]] = {}
 
 Place = Callable[[int, int, int], int]
 """The GPU in whose memory a page will lie: ``place(asid, vpn, gpu that asks)``."""
@@ -61,6 +65,8 @@ class NodeTable(PageTable):
         self.asking = 0
         self._where = memories
         self._host_tables = 0
+        self._copies: dict[int, dict[int, Mapping]] = {}
+        """By first page, what GPUs beside the owner have copies of it in, which are read only."""
 
     def begin(self, asid: int, arrays: Sequence[Buffer]) -> None:
         for memories in self.by_gpu[1:]:
@@ -102,20 +108,100 @@ class NodeTable(PageTable):
         return self.walk(tag >> ASID_SHIFT, tag & VPN_MASK).mapping
 
     def move(self, mapping: Mapping, gpu: int) -> bool:
-        """Give a page frames of a GPU; False: there are none of its size."""
+        """Give a page frames of a GPU, its copy if it has one; False: there are none of its size.
+
+        Copies of it are given up in any case.
+        """
+        own = self._copies.get(mapping.tag, {}).pop(gpu, None)
+        copied = self._give_up_copies(mapping)
+        if own is not None:
+            self._count(own.pfn, own.pages, -1)
+        pfn = self._frames_for(mapping, gpu) if own is None else own.pfn
+        if pfn is None:
+            if copied:
+                self._replace(mapping, mapping.pfn, writable=True)
+            return False
+        self._replace(mapping, pfn, writable=copied or mapping.writable)
+        self._free(mapping)
+        return True
+
+    def _frames_for(self, mapping: Mapping, gpu: int) -> int | None:
+        """The first of as many free frames of a GPU as a page has; None: there are none."""
         asid = mapping.asid
         memory = self.by_gpu[gpu][asid]
         try:
             frames = memory.new_frames(asid, mapping.vpn)
         except UserError:
-            return False
+            return None
         if frames.pages != mapping.pages:
             memory.free(asid, mapping.vpn, frames.pfn, frames.pages)
-            return False
+            return None
         self._given[frames.pfn] = frames.pages
-        self._replace(mapping, frames.pfn, writable=mapping.writable)
-        self._free(mapping)
+        return frames.pfn
+
+    # -- copies ----------------------------------------------------------------------------------
+
+    def of_gpu(self, tag: int, gpu: int) -> Mapping | None:
+        """What a GPU's table may have of a page: its copy, or what all have."""
+        mapping = self.find(tag)
+        if mapping is None or mapping.tag not in self._copies:
+            return mapping
+        return self._copies[mapping.tag].get(gpu, mapping)
+
+    def copies(self, tag: int) -> Dict[int, Mapping]:
+        """What GPUs have copies of a page in; `tag`: its first page."""
+        return self._copies.get(tag, _NO_COPIES)
+
+    def copy(self, mapping: Mapping, gpu: int) -> bool:
+        """Give a GPU frames for a copy of a page, read only from now on; False: there are none."""
+        pfn = self._frames_for(mapping, gpu)
+        if pfn is None:
+            return False
+        if mapping.writable:
+            self._replace(mapping, mapping.pfn, writable=False)
+        self._count(pfn, mapping.pages, 1)
+        copy = Mapping(mapping.tag, pfn, mapping.pages, writable=False)
+        self._copies.setdefault(mapping.tag, {})[gpu] = copy
         return True
+
+    def unshare(self, mapping: Mapping) -> None:
+        """A page has no copies any more, and may be written where it lies."""
+        if self._give_up_copies(mapping):
+            self._replace(mapping, mapping.pfn, writable=True)
+
+    def _give_up_copies(self, mapping: Mapping) -> bool:
+        """Free the frames of all copies of a page; whether it had any, given up before or now."""
+        copies = self._copies.pop(mapping.tag, None)
+        for copy in () if copies is None else copies.values():
+            self._count(copy.pfn, copy.pages, -1)
+            self._free(copy)
+        return copies is not None
+
+    def unmap(self, asid: int, vpn: int) -> Mapping:
+        self._give_up_copies(self.walk(asid, vpn).mapping)
+        return super().unmap(asid, vpn)
+
+    def remap(self, asid: int, vpn: int, pfn: int | None = None) -> int:
+        self.unshare(self.walk(asid, vpn).mapping)
+        return super().remap(asid, vpn, pfn)
+
+    def promote(self, asid: int, vpn: int, pages: int, pfn: int | None = None) -> Mapping | None:
+        first = asid << ASID_SHIFT | vpn // pages * pages
+        if any(tag in self._copies for tag in range(first, first + pages)):
+            return None
+        return super().promote(asid, vpn, pages, pfn)
+
+    def wrong_copies(self) -> Iterator[str]:
+        """Copies in another memory, or of a page that may be written, a line each."""
+        for tag, copies in self._copies.items():
+            mapping = self.find(tag)
+            for gpu, copy in copies.items():
+                owner = -1 if mapping is None else self.gpu_of(mapping.pfn)
+                where = self.gpu_of(copy.pfn)
+                if mapping is None or mapping.writable or where != gpu or owner == gpu:
+                    yield f"GPU {gpu} has a copy, {copy}, of {mapping}"
+
+    # -- all pages -------------------------------------------------------------------------------
 
     def mappings(self) -> Iterator[Mapping]:
         """All pages that are mapped."""
@@ -176,12 +262,15 @@ class GpuTable(SharedTable):
 
     def walk(self, asid: int, vpn: int) -> PagePath:
         path = self._paths.get(asid << ASID_SHIFT | vpn)
-        return path or self._put(super().walk(asid, vpn).mapping)
+        if path is not None:
+            return path
+        mapping = super().walk(asid, vpn).mapping
+        return self._put(self._node.of_gpu(mapping.tag, self._gpu) or mapping)
 
     def stale(self) -> Iterator[str]:
         """Pages that lie elsewhere than this table says, a line each: at the end there are none."""
         for tag, path in self._paths.items():
-            right = self._node.find(tag)
+            right = self._node.of_gpu(tag, self._gpu)
             if right is not path.mapping and not became_part(path.mapping, right, tag):
                 yield f"the table of GPU {self._gpu} has {path.mapping}, but it is {right}"
 
@@ -222,3 +311,7 @@ class FarTable(GpuTable):
     def find(self, tag: int) -> Mapping | None:
         path = self._paths.get(tag)
         return None if path is None else path.mapping
+
+    def may_have(self, tag: int) -> Mapping | None:
+        """What this table has of a page if the GPU has asked for it: its copy, or what all have."""
+        return self._node.of_gpu(tag, self._gpu)

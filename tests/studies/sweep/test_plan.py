@@ -299,5 +299,7 @@ def test_mig_instances_run_alone_but_cannot_be_split() -> None:
         (SHARED, "", ()),
         *((ALONE, name, ()) for name in ("MT", "ATAX", "BICG")),
     ]
-    assert "MIG instances, which cannot be split otherwise" in refusal(**fields, split_step=1)
+    assert "MIG instances or GPUs, which cannot be split otherwise" in refusal(
+        **fields, split_step=1
+    )
     assert "has MIG instances of 3g+2g+2g" in refusal(workloads="star/W1")
