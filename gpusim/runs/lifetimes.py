@@ -59,26 +59,20 @@ class _Stays:
         self._place = place
         self._times: dict[int, list[int]] = {}
 
-    def come(self, key: int, _cycle: int = 0) -> None:
+    def come(self, key: int, cycle: int) -> None:
         """A thing comes, or is written to."""
-        now = self._env.now
-        self._times.setdefault(key, [now, now])[1] = now
+        self._times.setdefault(key, [cycle, cycle])[1] = cycle
 
-    def use(self, key: int, _cycle: int = 0) -> None:
-        """A thing is used."""
+    def use(self, key: int, cycle: int) -> None:
+        """A thing is used, if it is there."""
         if key in self._times:
-            self._times[key][1] = self._env.now
+            self._times[key][1] = cycle
 
-    def end(self, key: int, _cycle: int = 0) -> None:
+    def end(self, key: int, cycle: int) -> None:
         """A thing goes, if it is there."""
         if key in self._times:
             begin, last = self._times.pop(key)
-            self._ended(*self._place, key, begin, last, self._env.now)
-
-    def end_all(self) -> None:
-        """All things go."""
-        for key in list(self._times):
-            self.end(key)
+            self._ended(*self._place, key, begin, last, cycle)
 
     def finish(self) -> None:
         """The run is over."""
@@ -116,11 +110,12 @@ class _Lines(_Stays):
     def _take_stock(self) -> None:
         """Accesses without a clock are not announced: see what came and went by them."""
         there = dict.fromkeys(line for array in self._arrays() for line in array.lines())
+        now = self._env.now
         for line in [line for line in self._times if line not in there]:
-            self.end(line)
+            self.end(line, now)
         for line in there:
             if line not in self._times:
-                self.come(line)
+                self.come(line, now)
 
 
 class _PagesOfTlb(_Stays):
@@ -144,28 +139,25 @@ class _PagesOfTlb(_Stays):
         tlb.on_evict.listen(self._evicted)
         tlb.on_invalidate.listen(self._invalidated)
 
-    def _looked_up(self, _level: int, _index: int, tag: int, hit: bool, _cycle: int) -> None:
+    def _looked_up(self, _level: int, _index: int, tag: int, hit: bool, cycle: int) -> None:
         if hit:
             for key in self._names(tag):
-                self.use(key)
+                self.use(key, cycle)
 
     def _kept(self, _index: int, tag: int, mapping: Mapping) -> None:
         if not self._whole or mapping.pages == 1:
-            self.come(tag)
+            self.come(tag, self._env.now)
             return
         if mapping.pages not in self._sizes:
             self._sizes.append(mapping.pages)
-        self.come(mapping.tag)
+        self.come(mapping.tag, self._env.now)
 
     def _evicted(self, _index: int, tag: int, _mapping: Mapping) -> None:
-        self.end(tag)
+        self.end(tag, self._env.now)
 
     def _invalidated(self, _index: int, tag: int) -> None:
-        if tag < 0:
-            self.end_all()
-            return
-        for key in self._names(tag):
-            self.end(key)
+        for key in list(self._times) if tag < 0 else self._names(tag):
+            self.end(key, self._env.now)
 
     def _names(self, tag: int) -> Iterator[int]:
         """Names that entries with a page may have."""

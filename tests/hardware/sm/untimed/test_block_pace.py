@@ -137,8 +137,8 @@ class Watching(SkippingScheduler):
         assert isinstance(self.pace, Watched)
         return self.pace.learned
 
-    def _begin(self, rest: Rest, first: int, blocks: list[SkippedBlock]) -> None:
-        super()._begin(rest, first, blocks)
+    def _begin(self, rest: Rest, gpu: int, first: int, blocks: list[SkippedBlock]) -> None:
+        super()._begin(rest, gpu, first, blocks)
         assert isinstance(self.pace, Watched)
         self.pace.ahead.append(len(rest.ahead))
 
