@@ -73,11 +73,8 @@ def _refusals(config: GpuConfig) -> Iterator[Problem]:
         yield Problem(key, 'instances have no links to other GPUs: not with mig; "none"')
     if config.paging is not None:
         yield Problem(key, "pages of a node do not come from a host yet: not with paging")
-    if config.memory.table is not None:
-        yield Problem(
-            ("memory", "table"),
-            "a layout takes memory of one GPU, and pages of a node lie with several: none",
-        )
+    if config.node is not None and config.node.page_tables == "shared":
+        yield from _of_shared_tables(config)
     if config.fbt is not None or config.l1.translation == "after-l2":
         yield Problem(key, "a virtual L2 cache names no GPU's memory: not with fbt")
     if config.node is not None and config.node.host_mmu is not None:
@@ -88,15 +85,28 @@ def _refusals(config: GpuConfig) -> Iterator[Problem]:
                     "must be false with node.host_mmu: an ideal TLB would hit on pages that the "
                     "GPU's table does not have",
                 )
-    if config.walk.memory == "dram":
-        yield Problem(
-            key, 'reads of page tables cross links as cache lines: not with walk.memory = "dram"'
-        )
-    if config.walk.sent_by == "sms":
-        yield Problem(
-            key, 'reads of page tables leave at the walkers: not with walk.sent_by = "sms"'
-        )
     if config.block_scheduler.policy == "recorded":
         yield Problem(
             ("block_scheduler",), "blocks were recorded on one GPU; on a node, use round-robin"
+        )
+
+
+def _of_shared_tables(config: GpuConfig) -> Iterator[Problem]:
+    """What cannot be where parts of the one table lie with several GPUs."""
+    key = ("node", "page_tables")
+    if config.memory.table is not None:
+        yield Problem(
+            key, 'must be "per-gpu" with memory.table: a table of that layout lies in one memory'
+        )
+    if config.walk.memory == "dram":
+        yield Problem(
+            key,
+            'must be "per-gpu" with walk.memory = "dram": reads of entries that lie with another '
+            "GPU come through its L2 cache",
+        )
+    if config.walk.sent_by == "sms":
+        yield Problem(
+            key,
+            'must be "per-gpu" with walk.sent_by = "sms": reads of entries that lie with another '
+            "GPU leave at the walkers",
         )

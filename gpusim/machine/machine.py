@@ -62,6 +62,7 @@ class Machine:
         pages: what may be done to pages; tells whatever holds their translations.
         frames: the frame allocator of each memory.
         page_table: of all address spaces.
+        layouts: where entries of page tables lie that are in no radix tree.
         systems: the rest of the memory system: one for all SMs, or one for each MIG instance or GPU
             of a node.
         node: what joins the GPUs of a node; None: there is one.
@@ -131,6 +132,7 @@ class Machine:
         self.page_table = self._tables.table
         self.pages = Pages(self.page_table)
         self.frames = self._tables.frames
+        self.layouts = self._tables.layouts
         self.paging: Paging | None = None
         if self.config.paging is not None:
             check_pinned(self.config.paging, self.tenants)
@@ -149,8 +151,8 @@ class Machine:
     def _build_memory(self) -> None:
         several = len(self._domains) > 1
         apps = len(self.tenants)
-        levels = make_levels(apps, self.page_table.levels)
-        depths = range(1, self.page_table.levels + 1) if self.config.walk.reads("l2") else ()
+        levels = make_levels(apps, self._tables.walked[0].levels)
+        depths = range(1, self._tables.walked[0].levels + 1) if self.config.walk.reads("l2") else ()
         self.page_table_levels = [PageTableLevel(depth, levels) for depth in depths]
         if self.config.stage:
             self.page_table_levels.append(StageTables(levels))
@@ -420,8 +422,7 @@ class Machine:
         if self.paging is not None and self.paging.mover is not None:
             yield "paging.mover", self.paging.mover.policy
         yield from (("memory.frames", frames) for frames in self.frames)
-        if self.page_table.layout is not None:
-            yield "memory.table", self.page_table.layout
+        yield from (("memory.table", layout) for layout in self.layouts)
 
     def in_flight(self) -> int:
         """Warps, requests and translations that are not finished."""

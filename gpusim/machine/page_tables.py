@@ -48,6 +48,11 @@ class PageTables:
     homes: ArrayHomes | None = None
 
     @property
+    def layouts(self) -> list[TableLayout]:
+        """Where entries lie that are in no radix tree."""
+        return list(dict.fromkeys(one.layout for one in self.walked if one.layout is not None))
+
+    @property
     def holders(self) -> list[GpuTable]:
         """Tables of GPUs, which have to forget pages that change."""
         return [table for table in self.walked if isinstance(table, GpuTable)]
@@ -107,7 +112,9 @@ def _of_node(
     where = NodeMemories(memories, memory.size, homes.place, placement.by_touch, shared)
     table = NodeTable(memory.page, memory.levels, memory.table_entries, where)
     kind = SharedTable if shared else GpuTable if node.host_mmu is None else FarTable
-    walked = [kind(table, gpu) for gpu in range(node.gpus)]
+    walked = [
+        kind(table, gpu, _layout(config, memories[gpu], node.gpus)) for gpu in range(node.gpus)
+    ]
     return PageTables(table, walked, _allocators([one for own in memories for one in own]), homes)
 
 
@@ -127,12 +134,13 @@ def _memory(config: GpuConfig, part: Part, seed: int) -> Memory:
     return Memory(page, part.size, frames, part.base, ahead=ahead)
 
 
-def _layout(config: GpuConfig, memories: Sequence[Memory]) -> TableLayout | None:
+def _layout(config: GpuConfig, memories: Sequence[Memory], gpus: int = 1) -> TableLayout | None:
     """Where entries of page tables lie; None: in radix trees.
 
     Args:
         config: the machine.
         memories: by address space.
+        gpus: whose pages it may hold.
     """
     memory = config.memory
     if memory.table is None:
@@ -142,7 +150,7 @@ def _layout(config: GpuConfig, memories: Sequence[Memory]) -> TableLayout | None
         memory.page.bit_length() - 1,
         memory.levels,
         memory.table_entries,
-        max(one.allocator.frames for one in distinct),
+        gpus * max(one.allocator.frames for one in distinct),
         lambda asid: distinct.index(memories[asid]),
         lambda asid, size: memories[asid].reserve(size),
     )

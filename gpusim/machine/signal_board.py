@@ -38,8 +38,8 @@ def attach_policies(machine: Machine, board: SignalBoard) -> None:
     machine.translation.attach(board)
     for frames in machine.frames:
         frames.attach(board.at(everywhere))
-    if machine.page_table.layout is not None:
-        machine.page_table.layout.attach(board.at(everywhere))
+    for layout in machine.layouts:
+        layout.attach(board.at(everywhere))
     for system in machine.systems:
         system.attach(board)
     for sm, l1 in zip(machine.sms, machine.l1s, strict=True):

@@ -174,7 +174,10 @@ _BY_GPU = (
 def test_what_does_not_run_on_a_node_is_refused() -> None:
     sets = {"node.gpus": 2, "node.link.bandwidth": "10GB/s", "node.link.latency": "1 cycles"}
     for more, what in (
-        ({"walk.memory": "dram", "walk.cost": "memory"}, "walk.memory"),
+        (
+            {"walk.memory": "dram", "walk.cost": "memory", "node.page_tables": "shared"},
+            "walk.memory",
+        ),
         ({"node.gpus": 0}, "from 1 to 64"),
         ({"node.blocks": "contigous"}, "contiguous"),
         ({"node.placement": "intereave"}, "interleave"),

@@ -15,6 +15,7 @@ from gpusim.hardware.walk.frames import Frames
 from gpusim.hardware.walk.memory import TABLE_BYTES, Memory
 from gpusim.hardware.walk.page_path import NOWHERE, PagePath
 from gpusim.hardware.walk.page_table import USER_BITS, PageTable
+from gpusim.hardware.walk.table_layout import TableLayout
 
 _NO_COPIES: Final[Dict[int, Mapping]] = {}
 
@@ -233,10 +234,13 @@ class SharedTable(PageTable):
     Args:
         node: the table.
         gpu: the GPU.
+        layout: where its entries lie, if they are in no radix tree.
     """
 
-    def __init__(self, node: NodeTable, gpu: int) -> None:
-        super().__init__(1 << node.page_shift, node.depth, node.by_gpu[gpu], node.table_entries)
+    def __init__(self, node: NodeTable, gpu: int, layout: TableLayout | None = None) -> None:
+        super().__init__(
+            1 << node.page_shift, node.depth, node.by_gpu[gpu], node.table_entries, layout
+        )
         self._node = node
         self._gpu = gpu
 
@@ -263,7 +267,7 @@ class GpuTable(SharedTable):
     def walk(self, asid: int, vpn: int) -> PagePath:
         path = self._paths.get(asid << ASID_SHIFT | vpn)
         if path is not None:
-            return path
+            return self._laid_out(path.mapping.tag, path.mapping) if self.moves else path
         mapping = super().walk(asid, vpn).mapping
         return self._put(self._node.of_gpu(mapping.tag, self._gpu) or mapping)
 
@@ -282,11 +286,14 @@ class GpuTable(SharedTable):
     def shoot_down(self, tag: int | None) -> None:
         """Forget a page (None: all)."""
         if tag is None:
-            self._paths.clear()
+            for mapping in [path.mapping for path in self._paths.values()]:
+                self.shoot_down(mapping.tag)
             return
         path = self._paths.get(tag)
         if path is not None:
             mapping = path.mapping
+            if self.layout is not None:
+                self.layout.unmapped(mapping)
             for page in range(mapping.tag, mapping.tag + mapping.pages):
                 del self._paths[page]
 
@@ -297,14 +304,16 @@ class FarTable(GpuTable):
     What lies above the addresses of users is the GPU's own, and never asked for.
     """
 
-    def __init__(self, node: NodeTable, gpu: int) -> None:
-        super().__init__(node, gpu)
+    def __init__(self, node: NodeTable, gpu: int, layout: TableLayout | None = None) -> None:
+        super().__init__(node, gpu, layout)
         self.on_demand = True
 
     def look(self, asid: int, vpn: int) -> PagePath:
         own = not self._node.of_users(vpn)
         if own or asid << ASID_SHIFT | vpn in self._paths:
             return self.walk(asid, vpn)
+        if self.layout is not None:
+            return self._laid_out(asid << ASID_SHIFT | vpn, None)
         entries, prefixes = self._trace(asid, vpn, self._unit)
         return PagePath(entries, prefixes, NOWHERE)
 
