@@ -71,10 +71,10 @@ def tables() -> str:
     keys = slot_keys()
     for slot in Slot:
         lines += [f"## {slot.value[0].upper()}{slot.value[1:]}", "", _keys_line(keys[slot]), ""]
-        lines += ["| policy | what it does | class |", "|---|---|---|"]
+        lines += ["| policy | what it does |", "|---|---|"]
         classes = shipped_policies(slot)
         for name, cls in classes.items():
-            lines.append(f"| `{name}` | {_first_sentence(cls)} | `{_file(cls)}` |")
+            lines.append(f"| `{name}` | {_first_sentence(cls)} |")
         lines.append("")
         for name, cls in classes.items():
             lines += _option_table(name, cls, classes)
@@ -236,10 +236,6 @@ def _source(module: str) -> Path:
     """The source file of a module, which lies beside a compiled one."""
     package, _, name = module.rpartition(".")
     return Path(sys.modules[package].__path__[0]) / f"{name}.py"
-
-
-def _file(cls: type) -> str:
-    return f"{cls.__module__.replace('.', '/')}.py"
 
 
 def main() -> None:
