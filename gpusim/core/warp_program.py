@@ -209,10 +209,10 @@ def executed_in(chunk: LaneChunk, parts: int) -> tuple[list[int], float]:
 
 
 class Segment:
-    """A piece of one warp's program, after coalescing, as plain lists for the event loop.
+    """A piece of one warp's program, after coalescing, as plain sequences for the event loop.
 
     Attributes:
-        kinds, args: one `Op` and argument an operation.
+        kinds, args: one `Op` (a byte) and argument an operation.
         lines: virtual line numbers of all transactions, in order; each memory operation takes as
             many as its argument says.
         sectors: for each of them, the bit mask of the 32-byte sectors it touches; of stores also
@@ -226,7 +226,7 @@ class Segment:
 
     def __init__(
         self,
-        kinds: list[int],
+        kinds: bytes,
         args: list[int],
         lines: IntList,
         sectors: list[int],

@@ -25,8 +25,10 @@ _FEW: Final = 4
 
 _NOTHING = np.zeros(0, dtype=np.int64)
 
-_FIRST_ROWS = 32
+_FIRST_ROWS: Final = 32
 """Accesses of all threads for which there is room at first."""
+
+_NO_ROWS = np.zeros((0, 0), dtype=np.int64)
 
 
 def taking_part(where: Mask | None) -> Who:
@@ -69,6 +71,7 @@ class LaneRecord:
         "_own",
         "_padded",
         "_partial",
+        "_rows",
         "_threads",
         "_warp_size",
     )
@@ -80,12 +83,14 @@ class LaneRecord:
         self._warp_size = warp_size
         self._padded = -(-self._own // warp_size) * warp_size
         """Lanes of the warps of a block."""
-        self._index = np.empty((_FIRST_ROWS, threads), dtype=np.int64)
-        """Elements that each thread accesses, an access of `_dense` a row: 0 where it takes no
-        part."""
+        self._rows = _FIRST_ROWS
+        """Accesses of all threads for which there is room at once."""
         self._clear()
 
     def _clear(self) -> None:
+        self._index = _NO_ROWS
+        """Elements that each thread accesses, an access of `_dense` a row: 0 where it takes no
+        part.  There while a piece is recorded: many blocks are resident at once."""
         self._kind: list[int] = []
         self._arg: list[int] = []
         self._arrays: list[DeviceArray[np.generic]] = []
@@ -157,12 +162,20 @@ class LaneRecord:
         """A row of `_index` for what all or many threads access."""
         row = len(self._dense)
         if row == len(self._index):
-            self._index = np.concatenate((self._index, np.empty_like(self._index)))
+            self._make_room()
         if who is None or isinstance(index, int):
             self._index[row] = index
             return index
         elements: NDArray[np.int64] = np.multiply(index, who, out=self._index[row])
         return elements
+
+    def _make_room(self) -> None:
+        """Have rows for further accesses: at first as many as the piece before has needed."""
+        if not len(self._index):
+            self._index = np.empty((self._rows, self._threads), dtype=np.int64)
+            return
+        self._index = np.concatenate((self._index, np.empty_like(self._index)))
+        self._rows = len(self._index)
 
     def take(self) -> LaneChunk | None:
         """Hand over all that was recorded since the last call; None if no warp did anything.

@@ -142,7 +142,7 @@ def test_a_segment_touches_what_its_memory_operations_do(
                 sectors.append(bits)
                 if op in MEMORY_OPS:
                     expected.append((line << KIND_BITS | KIND_OF_OP[op], bits))
-    kinds, args = [int(op) for op, _ in ops], [count for _, count in ops]
+    kinds, args = bytes(op for op, _ in ops), [count for _, count in ops]
     names, bits = touched_in(Segment(kinds, args, IntList(lines), sectors, [], [])).tolist()
     assert list(zip(names, bits, strict=True)) == expected
 

@@ -118,7 +118,7 @@ def coalesce(chunk: LaneChunk, coalescing: Coalescing) -> list[Segment]:
         active = chunk.active[:, warp]
         segments.append(
             Segment(
-                chunk.kind[active].tolist(),
+                chunk.kind[active].tobytes(),
                 args[warp][active].tolist(),
                 between(lines, first, last),
                 sectors[first:last],

@@ -144,7 +144,7 @@ class Block:
         self._chunks = iter(())
         for segment in self._in_hand:
             if segment is not None:
-                segment.kinds.clear()
+                segment.kinds = b""
         for segments in self._segments:
             segments.clear()
 

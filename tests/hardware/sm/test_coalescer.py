@@ -23,7 +23,7 @@ Lists = tuple[list[int], list[int], list[int], list[int]]
 
 def coalesced(chunk: LaneChunk, line_bytes: int, covered: bool = False) -> list[Lists]:
     segments = coalesce(chunk, Coalescing(line_bytes, covered))
-    return [(one.kinds, one.args, one.lines, one.sectors) for one in segments]
+    return [(list(one.kinds), one.args, one.lines, one.sectors) for one in segments]
 
 
 def naive(chunk: LaneChunk, line_bytes: int, covered: bool = False) -> list[Lists]:

@@ -44,4 +44,4 @@ def test_a_piece_without_memory_operations_has_no_transactions() -> None:
     address = np.zeros((0, 4, 0), dtype=np.int64)
     (first, *_) = coalesce(chunk_of(address, stores=False), Coalescing(128))
     assert list(first.lines) == []
-    assert first.kinds == []
+    assert not first.kinds
