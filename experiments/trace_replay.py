@@ -127,7 +127,7 @@ class Replay:
         missed = bool(self._l2.missing(line, _VALID))
         if missed:
             victim = self._l2.fill(line, _VALID | (DIRTY if dirty else 0))
-            if victim is not None and victim[1] & DIRTY:
+            if victim[1] & DIRTY:
                 self.counts.writebacks += 1
                 self._dirty.discard(victim[0])
         elif dirty:

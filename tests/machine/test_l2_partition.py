@@ -70,9 +70,9 @@ def test_against_ways_with_owners(apps: int, ways: int, calls: list[tuple[int, i
         held = naive.way_of(app, line)
         assert bool(arrays[app].missing(line, 0xF)) == (held is None)
         if held is None:
-            victim = arrays[app].fill(line, 0xF | (DIRTY if write else 0))
+            gone, state = arrays[app].fill(line, 0xF | (DIRTY if write else 0))
             expected = naive.fill(app, line, write)
-            assert (victim and (victim[0], victim[1] > 0xF)) == expected
+            assert ((gone, state > 0xF) if state else None) == expected
         elif write:
             arrays[app].mark(line, DIRTY)
             naive.dirty[held] = True

@@ -7,10 +7,13 @@ vectors.  They are slow in interpreted code, and `librt` need not be installed f
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from librt.vecs import append, vec
 from mypy_extensions import i64
+
+from gpusim.core.state_sets import Gone, StateSets
 
 FEW_WAYS: Final = 32
 """Ways up to which a set is looked through."""
@@ -19,8 +22,8 @@ _FREE: Final[i64] = -0x7FFFFFFFFFFFFFFF
 """The key of a way that is free: none that compiled code has unboxed."""
 
 
-class LruSets:
-    """Entries by integers in sets of `ways`; each has a number, by which its state is kept.
+class LruSets(StateSets):
+    """Entries in sets of `ways`; each has a number, under which its key and state are found.
 
     Args:
         sets, ways: how many sets there are, and entries of each.
@@ -88,36 +91,62 @@ class LruSets:
         """The key of an entry."""
         return self._keys[number]
 
-    def state(self, number: i64) -> int:
-        """The state of an entry."""
-        return self._states[number]
+    # -- by the keys of entries --------------------------------------------------------------------
 
-    def set_state(self, number: i64, state: i64) -> None:
-        """Change the state of an entry; no use."""
-        self._states[number] = state
-
-    def look(self, index: i64, key: i64) -> int:
-        """The state of an entry of a set; 0: it is not there.  No use."""
+    def look(self, index: int, key: int) -> int:
         number = self.find(index, key)
         return self._states[number] if number >= 0 else 0
 
-    def use(self, index: i64, key: i64) -> int:
-        """The state of an entry of a set, which is used; 0: it is not there."""
+    def use(self, index: int, key: int) -> int:
         number = self.find(index, key)
         if number < 0:
             return 0
         self.touch(number)
         return self._states[number]
 
+    def add(self, index: int, key: int, state: int) -> Gone:
+        number = self.find(index, key)
+        if number >= 0:
+            self.put(number, key, self._states[number] | i64(state))
+            return 0, 0
+        number = self.free(index)
+        if number >= 0:
+            self.put(number, key, state)
+            return 0, 0
+        number = self.oldest(index)
+        gone: Gone = self._keys[number], self._states[number]
+        self.put(number, key, state)
+        return gone
+
+    def mark(self, index: int, key: int, state: int) -> None:
+        number = self.find(index, key)
+        self._states[number] = self._states[number] | i64(state)
+
+    def evict(self, index: int) -> Gone:
+        number = self.oldest(index)
+        gone: Gone = self._keys[number], self._states[number]
+        self.forget(number)
+        return gone
+
+    def remove(self, index: int, key: int) -> int:
+        number = self.find(index, key)
+        if number < 0:
+            return 0
+        state = self._states[number]
+        self.forget(number)
+        return state
+
+    def keys(self) -> Iterator[int]:
+        sets = len(self._keys) // self.ways
+        return iter([self.key(number) for one in range(sets) for number in self.in_order(one)])
+
     def clear(self) -> None:
-        """All ways are free."""
         for number in range(i64(len(self._keys))):
             self.forget(number)
 
-    def used(self, index: i64) -> int:
-        """Entries of a set."""
+    def used(self, index: int) -> int:
         keys, count = self._keys, i64(0)
-        first = index * self.ways
+        first = i64(index) * self.ways
         for number in range(first, first + self.ways):
             count += keys[number] != _FREE
         return count

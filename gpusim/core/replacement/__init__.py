@@ -4,6 +4,7 @@ from gpusim.core.replacement.base import Replacement, make_replacement, victim_o
 from gpusim.core.replacement.dead_entry import DeadEntry
 from gpusim.core.replacement.plru import TreePlru
 from gpusim.core.replacement.recency import Fifo, Lru, Random, is_plain_lru
+from gpusim.core.replacement.replaced_sets import make_sets
 from gpusim.core.replacement.rrip import Brrip, Srrip
 from gpusim.core.replacement.ways import ReplacementByWay
 
@@ -19,5 +20,6 @@ __all__ = [
     "TreePlru",
     "is_plain_lru",
     "make_replacement",
+    "make_sets",
     "victim_of",
 ]

@@ -191,9 +191,10 @@ class DramMisses(MissPath):
         if changed and self._through:
             self._write((line, state), app)
             state &= ~DIRTY
-        victim = self.bank.lines.keep(line, state, app) if state else None
-        if victim is not None and victim[1] & DIRTY:
-            self._write(victim, app)
+        if state:
+            victim = self.bank.lines.keep(line, state, app)
+            if victim[1] & DIRTY:
+                self._write(victim, app)
         if changed:
             self.homes.changed(line, app)
 

@@ -9,6 +9,7 @@ from mypy_extensions import mypyc_attr
 from gpusim.config.schema import LRU, L1Config
 from gpusim.core.mapping import VPN_MASK
 from gpusim.core.policy import PolicyConfig
+from gpusim.core.state_sets import Gone
 from gpusim.core.structures import bits_for
 from gpusim.hardware.cache.array import CacheArray
 
@@ -43,9 +44,9 @@ class HashedCacheArray(CacheArray):
     def missing(self, line: int, sectors: int) -> int:
         return super().missing(self._renamed(line), sectors)
 
-    def fill(self, line: int, state: int) -> tuple[int, int] | None:
-        victim = super().fill(self._renamed(line), state)
-        return None if victim is None else (self._renamed(victim[0]), victim[1])
+    def fill(self, line: int, state: int) -> Gone:
+        gone, left = super().fill(self._renamed(line), state)
+        return self._renamed(gone), left
 
     def use(self, line: int, sectors: int, filled: int) -> int:
         return super().use(self._renamed(line), sectors, filled)
@@ -53,7 +54,7 @@ class HashedCacheArray(CacheArray):
     def set_of(self, line: int) -> int:
         return super().set_of(self._renamed(line))
 
-    def evict(self, line: int) -> tuple[int, int]:
+    def evict(self, line: int) -> Gone:
         gone, state = super().evict(line)
         return self._renamed(gone), state
 

@@ -35,9 +35,9 @@ class HeldLines:
         """Take in sectors of a line, for which another one may go; False: there is no place."""
         if self._announced and not self.array.state(line) and not self._come(line):
             return False
-        victim = self.array.fill(line, sectors)
-        if victim is not None:
-            self._went(victim[0])
+        gone, left = self.array.fill(line, sectors)
+        if left:
+            self._went(gone)
         if self.signals.fill.listeners:
             self.signals.fill(line, self._env._now)
         return True

@@ -16,6 +16,7 @@ from typing import Final
 from gpusim.config.schema import L2Config
 from gpusim.core.engine import EventLoop
 from gpusim.core.request import Kind
+from gpusim.core.state_sets import Gone
 from gpusim.core.unboxed import IntDict
 from gpusim.core.warp_program import COVERED_SHIFT, SECTOR_BYTES, SECTORS
 from gpusim.hardware.cache.array import DIRTY, DIRTY_SHIFT, CacheArray
@@ -94,17 +95,17 @@ class Lines:
             covered = self.written.store(name, state, sectors, place, app)
         return covered | self.touched[(sectors & SECTORS) << place] << DIRTY_SHIFT
 
-    def keep(self, name: int, state: int, app: int) -> Line | None:
+    def keep(self, name: int, state: int, app: int) -> Gone:
         """Add to the state of a line; returns the line that made room for it, if one did."""
         victim = self._fill(name, state, app)
         signals = self.signals
         if signals.fill.listeners:
             signals.fill(name, self._env._now)
-        if victim is not None and signals.evict.listeners:
+        if victim[1] and signals.evict.listeners:
             signals.evict(victim[0], self._env._now)
         return victim
 
-    def _fill(self, name: int, state: int, app: int) -> Line | None:
+    def _fill(self, name: int, state: int, app: int) -> Gone:
         """Add to the state of a line, as `keep` does."""
         victim = self.arrays[app].fill(name, state)
         if self.written is not None:
@@ -171,7 +172,7 @@ class Lines:
 
     def _warm_fill(self, name: int, state: int, app: int) -> None:
         victim = self._fill(name, state, app)
-        if victim is not None and self.written is not None:
+        if victim[1] and self.written is not None:
             self.written.forget(victim[0])
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from gpusim.core.request import MemoryRequest
 from gpusim.core.states import State
 from gpusim.core.unboxed import pair
+from gpusim.core.warp_program import SECTOR_COUNTS
 from gpusim.hardware.cache.fetches import Fetches
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class TableMisses:
             bringer = self._bringer(request, fetch)
             self._fetches.begin(line, fetch, bringer)
             self._misses.counters[request.app].table_fetches += 1
-            self._misses.sectors[request.app].sectors_fetched += fetch.bit_count()
+            self._misses.sectors[request.app].sectors_fetched += SECTOR_COUNTS[fetch]
             bringer.return_to(bank.fills)
             way.send(bringer, bank.latency)
         else:
@@ -86,5 +87,5 @@ class TableMisses:
             bank.mshrs.keep(line, still)
         for request in ready:
             bank.answer(request, 0)
-        if victim is not None:
+        if victim[1]:
             self._misses.leave(victim, app)

@@ -20,7 +20,7 @@ from gpusim.core.mshr import FULL
 from gpusim.core.request import Kind, MemoryRequest, VirtualRequest, page_of_line
 from gpusim.core.states import State
 from gpusim.core.unboxed import pair
-from gpusim.core.warp_program import SECTORS
+from gpusim.core.warp_program import SECTOR_COUNTS, SECTORS
 from gpusim.hardware.cache.array import DIRTY, DIRTY_SHIFT, READ_ONLY
 from gpusim.hardware.cache.fetches import Fetches
 from gpusim.hardware.cache.lines import SECTOR_SHIFT, Line
@@ -195,7 +195,7 @@ class TranslatedMisses(MissPath):
             bringer.cached_writable = request.cached_writable
             bringer.page = request.page
         self._fetches.begin(request.leading, sectors, bringer)
-        self.sectors[request.app].sectors_fetched += sectors.bit_count()
+        self.sectors[request.app].sectors_fetched += SECTOR_COUNTS[sectors]
         bringer.return_to(bank.fills)
         self.unsent.append(bringer)
         self.send_unsent()
@@ -213,7 +213,7 @@ class TranslatedMisses(MissPath):
         for request in ready:
             assert isinstance(request, VirtualRequest)
             self._finish(request, 0)
-        if victim is not None:
+        if victim[1]:
             self.leave(victim, app)
 
     def _finish(self, request: VirtualRequest, delay: int) -> None:
@@ -252,7 +252,7 @@ class TranslatedMisses(MissPath):
         begin = request.place << SECTOR_SHIFT
         stored = lines.stored(name, begin, request.sectors, app) | _flags(request)
         victim = lines.keep(name, stored, app)
-        if victim is not None:
+        if victim[1]:
             self.leave(victim, app)
 
     # -- lines that leave ------------------------------------------------------------------------
@@ -264,7 +264,7 @@ class TranslatedMisses(MissPath):
             return
         if dirty:
             self.bank.counters[app].writebacks += 1
-            self.sectors[app].sectors_written_back += (dirty & SECTORS).bit_count()
+            self.sectors[app].sectors_written_back += SECTOR_COUNTS[dirty & SECTORS]
             self._leaving.setdefault(name, [])
             self._written_back[name] = self._written_back.get(name, 0) + 1
         self._table.evicted(name, dirty, app, self)

@@ -51,14 +51,8 @@ class BehindL1(Behind):
         shift: int,
         app: int,
     ) -> None:
-        banks, hashing, ours, beyond = self._banks, self._hash, self._shift, self._beyond
         for number, line in enumerate(lines):
-            address = line << shift
-            name = address >> ours
-            bank = name % len(banks) if hashing is None else hashing.part(name)
-            missing = banks[bank].warm(address, sectors[number], kinds[number], app)
-            if missing and beyond is not None:
-                beyond.warm(address, missing)
+            self.warm(line << shift, sectors[number], kinds[number], app)
 
     def look(self, address: int, sectors: int, kind: int, app: int) -> int:
         """The sectors of a line that the banks alone lack, and have from now on."""

@@ -10,17 +10,19 @@ from mypy_extensions import mypyc_attr
 from gpusim.config.translation import TlbConfig
 from gpusim.core.errors import OptionError
 from gpusim.core.mapping import Mapping
+from gpusim.core.mapping_sets import MappingSets
 from gpusim.core.registry import Slot, make_policy, register_policy
 from gpusim.core.replacement import is_plain_lru
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage, bits_for
 from gpusim.core.unboxed import MYPYC
 from gpusim.hardware.tlb.array import ArrayTraits, TlbArray, state_cycles
-from gpusim.hardware.tlb.sets import Entry, PlainSet, PlainSets, SetKind, stages_of
+from gpusim.hardware.tlb.plain_sets import KindMappingSets, PlainMappingSets
+from gpusim.hardware.tlb.sets import PlainSet, PlainSets, SetKind, stages_of
 
 if MYPYC:
+    from gpusim.core.compiled_only.lru_mapping_sets import LruMappingSets
     from gpusim.core.compiled_only.lru_sets import FEW_WAYS
-    from gpusim.core.compiled_only.mapping_sets import MappingSets
 
 _METHODS = ("find", "ways_for", "insert", "remove", "clear")
 """Methods of a set."""
@@ -82,16 +84,16 @@ class SetAssociativeArray(ArrayOfSets):
         self._entries = config.entries
         self._of_ranges = config.sub_entries > 1
         """A range knows its frames by itself, whatever its name in here is."""
-        self._replacement = self._kind.replacement
-        self._plain = [one.entries for one in self._sets if isinstance(one, PlainSet)]
-        """Entries of the sets, which have these numbers for the replacement policy, too."""
         self._large: list[int] = []
         """Sizes of larger pages that have come, as powers of two."""
-        self._flat: MappingSets | None = None
-        """What its sets hold where gpusim is compiled and they are plain and small; else None."""
-        plain = type(self._kind) is PlainSets and is_plain_lru(self._replacement)
-        if MYPYC and plain and config.ways <= FEW_WAYS:
-            self._flat = MappingSets(len(self._sets), config.ways)
+        plain = [one for one in self._sets if isinstance(one, PlainSet)]
+        self._plain = bool(plain)
+        self._mappings: MappingSets = KindMappingSets(self._sets)
+        if plain:
+            self._mappings = PlainMappingSets(plain, self._kind.replacement)
+        own = type(self._kind) is PlainSets and is_plain_lru(self._kind.replacement)
+        if MYPYC and own and config.ways <= FEW_WAYS:
+            self._mappings = LruMappingSets(len(self._sets), config.ways)
 
     def traits(self) -> ArrayTraits:
         stated = super().traits()
@@ -105,113 +107,49 @@ class SetAssociativeArray(ArrayOfSets):
         return self._entries if self._plain and not self._large else None
 
     def flush(self) -> None:
-        super().flush()
-        if self._flat is not None:
-            self._flat.clear()
+        self._mappings.clear()
 
     def lookup(self, tag: int, slot: int) -> Mapping | None:
-        index = tag & self._mask
-        if self._flat is not None:
-            return self._in_flat(self._flat, tag, used=True)
-        if not self._plain:
-            entry = self._sets[index].find(tag)
-            return None if entry is None else entry.mapping
-        entry = self._plain[index].get(tag)
-        if entry is not None:
-            self._replacement.touch(index, tag)
-            return entry.mapping
-        for size in self._large:
-            entry = self._sets[tag >> size & self._mask].find(_key(tag, size))
-            if entry is not None:
-                return entry.mapping
-        return None
-
-    def _in_flat(self, flat: MappingSets, tag: int, *, used: bool) -> Mapping | None:
-        """What covers a page, where sets are side by side."""
-        number = flat.find(tag & self._mask, tag)
-        if number < 0:
+        mappings = self._mappings
+        found = mappings.find(tag & self._mask, tag)
+        if found is None:
             for size in self._large:
-                number = flat.find(tag >> size & self._mask, _key(tag, size))
-                if number >= 0:
+                found = mappings.find(tag >> size & self._mask, _key(tag, size))
+                if found is not None:
                     break
-            else:
-                return None
-        if used:
-            flat.touch(number)
-        return flat.mappings[number]
+        return found
 
     def peek(self, tag: int, slot: int) -> Mapping | None:
-        if self._flat is not None:
-            return self._in_flat(self._flat, tag, used=False)
         if not self._plain:
             return super().peek(tag, slot)
-        entry = self._plain[tag & self._mask].get(tag)
-        if entry is not None:
-            return entry.mapping
-        for size in self._large:
-            entry = self._plain[tag >> size & self._mask].get(_key(tag, size))
-            if entry is not None:
-                return entry.mapping
-        return None
+        mappings = self._mappings
+        found = mappings.look(tag & self._mask, tag)
+        if found is None:
+            for size in self._large:
+                found = mappings.look(tag >> size & self._mask, _key(tag, size))
+                if found is not None:
+                    break
+        return found
 
     def next_victim(self, tag: int) -> int | None:
-        flat = self._flat
-        if flat is not None:
-            gone = flat.next_victim(tag & self._mask)
-            return None if gone is None else gone.tag
-        one = self._sets[tag & self._mask]
-        if not isinstance(one, PlainSet):
+        if not self._plain:
             return super().next_victim(tag)
-        return one.victim().mapping.tag if one.full else None
+        gone = self._mappings.next_victim(tag & self._mask)
+        return None if gone is None else gone.tag
 
     def insert(self, tag: int, mapping: Mapping, slot: int) -> int:
-        if self.spilled is not None:
-            return self._insert_and_spill(tag, mapping, self.spilled)
-        flat = self._flat
-        if flat is not None and mapping.pages == 1:
-            return flat.insert(tag & self._mask, tag, mapping)
         if mapping.pages == 1 or not self._plain:
-            return self._sets[tag & self._mask].insert(Entry(tag, mapping))
+            return self._mappings.insert(tag & self._mask, tag, mapping, self.spilled)
         size = mapping.pages.bit_length() - 1
         if size not in self._large:
             self._large.append(size)
-        if flat is not None:
-            return flat.insert(tag >> size & self._mask, _key(tag, size), mapping)
-        return self._sets[tag >> size & self._mask].insert(Entry(_key(tag, size), mapping))
-
-    def _insert_and_spill(
-        self, tag: int, mapping: Mapping, spilled: list[dict[int, Mapping]]
-    ) -> int:
-        """Insert as `insert` does, and note what goes in `spilled`, by its first page."""
-        size = mapping.pages.bit_length() - 1
-        key = _key(tag, size) if size else tag
-        if size and size not in self._large:
-            self._large.append(size)
-        flat = self._flat
-        if flat is not None:
-            return flat.insert(tag >> size & self._mask, key, mapping, spilled)
-        one = self._sets[tag >> size & self._mask]
-        assert isinstance(one, PlainSet)
-        evicted = 0
-        if one.full and key not in one.entries:
-            gone = one.victim()
-            one.take(gone.tag)
-            name = gone.tag if gone.mapping.pages == 1 else gone.mapping.tag
-            spilled.append({name: gone.mapping})
-            evicted = 1
-        one.insert(Entry(key, mapping))
-        return evicted
+        index = tag >> size & self._mask
+        return self._mappings.insert(index, _key(tag, size), mapping, self.spilled)
 
     def invalidate(self, tag: int) -> bool:
-        flat = self._flat
-        if flat is not None:
-            gone = flat.remove(tag & self._mask, tag)
-            for size in self._large:
-                gone |= flat.remove(tag >> size & self._mask, _key(tag, size))
-            return gone
-        found = self._sets[tag & self._mask].remove(tag)
+        found = self._mappings.remove(tag & self._mask, tag)
         for size in self._large:
-            found |= self._sets[tag >> size & self._mask].remove(_key(tag, size))
+            found |= self._mappings.remove(tag >> size & self._mask, _key(tag, size))
         return found
 
     def beside(self, tag: int, pages: int = 1) -> tuple[int, ...] | None:
@@ -219,13 +157,10 @@ class SetAssociativeArray(ArrayOfSets):
 
         None: its sets are not plain.
         """
-        index = tag >> pages.bit_length() - 1 & self._mask
-        if self._flat is not None:
-            return tuple(self._flat.first_pages(index))
-        one = self._sets[index]
-        if not isinstance(one, PlainSet):
+        if not self._plain:
             return None
-        return tuple(key if key >= 0 else kept.mapping.tag for key, kept in one.entries.items())
+        index = tag >> pages.bit_length() - 1 & self._mask
+        return tuple(self._mappings.first_pages(index))
 
 
 register_policy(Slot.TLB_ARRAY, "set-associative", SetAssociativeArray)

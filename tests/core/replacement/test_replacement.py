@@ -95,8 +95,8 @@ class Cache:
     def use(self, line: int) -> int | None:
         if not self.array.missing(line, 1):
             return None
-        victim = self.array.fill(line, 1)
-        return None if victim is None else victim[0]
+        gone, left = self.array.fill(line, 1)
+        return gone if left else None
 
     def remove(self, line: int) -> bool:
         return bool(self.array.remove(line))
@@ -144,8 +144,8 @@ def test_an_entry_of_an_upper_level_that_was_used_again(name: str, covered: int)
 def test_a_set_that_was_emptied_fills_again(name: str, ways: int) -> None:
     array = CacheArray(2 * ways, ways, replacement=PolicyConfig(name))
     for _ in range(3):
-        assert [array.fill(line, 1) for line in range(2 * ways)] == [None] * 2 * ways
-        assert array.fill(2 * ways, 1) is not None
+        assert [array.fill(line, 1) for line in range(2 * ways)] == [(0, 0)] * 2 * ways
+        assert array.fill(2 * ways, 1)[1]
         array.clear()
         assert not list(array.lines())
 

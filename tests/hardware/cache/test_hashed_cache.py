@@ -47,7 +47,7 @@ def test_least_recently_used_lines_of_hashed_sets(
         if operation == "fill":
             gone = mine.pop(0) if line not in mine and len(mine) == ways else None
             found = array.fill(line, 1)
-            assert found == (None if gone is None else (gone, 1 | (DIRTY if gone in dirty else 0)))
+            assert found == (0, 0) if gone is None else (gone, 1 | (DIRTY if gone in dirty else 0))
             dirty.discard(-1 if gone is None else gone)
         if operation == "evict" and mine:
             gone = mine.pop(0)
