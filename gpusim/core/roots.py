@@ -11,9 +11,10 @@ from enum import IntEnum
 from typing import Final
 
 from gpusim.core.blame import Blame
-from gpusim.core.cut import Piece, Pieces, Trailed
+from gpusim.core.cut import Pieces, Trailed
 from gpusim.core.spells import Spells
 from gpusim.core.states import State
+from gpusim.core.unboxed import IntList, zeros
 
 
 class Root(IntEnum):
@@ -67,22 +68,30 @@ class RootPieces(Pieces):
     Where an L2 bank is to blame for a part of a piece, that part is taken to be its end.
 
     Attributes:
-        pieces: root, first cycle, cycle after the last; the last one first.
+        roots, begins, ends: of each piece, its root, its first cycle and the one after its last;
+            the last one first.
     """
 
-    __slots__ = ("pieces",)
+    __slots__ = ("begins", "ends", "roots")
 
     def __init__(self) -> None:
-        self.pieces: list[Piece] = []
+        self.roots = IntList()
+        self.begins = IntList()
+        self.ends = IntList()
 
     def add(self, state: int, begin: int, end: int) -> None:
-        self.pieces.append((root_of(state), begin, end))
+        self._put(root_of(state), begin, end)
 
     def blame(self, state: int, blame: int, cycles: int) -> None:
-        root, begin, end = self.pieces.pop()
+        root, begin, end = self.roots.pop(), self.begins.pop(), self.ends.pop()
         split = max(begin, end - cycles)
-        self.pieces.append((_CROSSBAR if blame == _REPLIES else _DRAM, split, end))
-        self.pieces.append((root, begin, split))
+        self._put(_CROSSBAR if blame == _REPLIES else _DRAM, split, end)
+        self._put(root, begin, split)
+
+    def _put(self, root: int, begin: int, end: int) -> None:
+        self.roots.append(root)
+        self.begins.append(begin)
+        self.ends.append(end)
 
 
 class RootSums(Pieces):
@@ -95,7 +104,7 @@ class RootSums(Pieces):
     __slots__ = ("sums",)
 
     def __init__(self) -> None:
-        self.sums = [0 for _ in Root]
+        self.sums = zeros(len(Root))
 
     def add(self, state: int, begin: int, end: int) -> None:
         self.sums[root_of(state)] += end - begin
@@ -122,9 +131,10 @@ class Roots:
         """In ``[begin, end)``, the latest so far, what waited for `cause` waited as that did."""
         found = RootPieces()
         cause.cut(begin, end, found)
-        for root, start, stop in reversed(found.pieces):
-            if start < stop:
-                self._spells[root].add(start, stop)
+        begins, ends = found.begins, found.ends
+        for place in range(len(begins) - 1, -1, -1):
+            if begins[place] < ends[place]:
+                self._spells[found.roots[place]].add(begins[place], ends[place])
         self.until = end
 
     def book(self, state: int, start: int, end: int, pieces: Pieces) -> None:

@@ -1,4 +1,4 @@
-"""Lists of integers, and dicts by integers, that keep no integer in a box where gpusim is compiled.
+"""Lists, dicts and queues that are quick where gpusim is compiled: no integer lies in a box.
 
 Compiled code has integers in registers, and Python's lists and dicts hold objects: each integer
 that is put into one, or looked up in one, is made an object and freed again.  What is used for each
@@ -17,6 +17,7 @@ from gpusim.core.version import form
 MYPYC = form() == "compiled"  # mypy takes it for true
 
 if MYPYC:
+    from gpusim.core.compiled_only.fifo import Fifo, IntFifo, place_in
     from gpusim.core.compiled_only.unboxed import (
         IntDict,
         IntHeap,
@@ -33,6 +34,7 @@ if MYPYC:
         zeros,
     )
 else:
+    from bisect import bisect_left as place_in
     from bisect import bisect_left as position
     from heapq import heappop, heappush
 
@@ -41,6 +43,8 @@ else:
     IntDict = dict[int, _T]
     IntList = list[int]
     IntHeap = list[int]
+    Fifo = list[_T]
+    IntFifo = list[int]
 
     def add_new(entries: dict[int, _T], key: int, value: _T) -> None:
         """Put in a key that is not there."""
@@ -74,7 +78,9 @@ else:
 
 
 __all__ = [
+    "Fifo",
     "IntDict",
+    "IntFifo",
     "IntHeap",
     "IntList",
     "add_new",
@@ -84,6 +90,7 @@ __all__ = [
     "heappop",
     "heappush",
     "pair",
+    "place_in",
     "position",
     "to_end",
     "zeros",

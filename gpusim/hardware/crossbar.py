@@ -17,7 +17,7 @@ from gpusim.core.engine import NEVER, EventLoop, Sink, Sleeper, Waiters, Wake, W
 from gpusim.core.interfaces import Inbound, Packets
 from gpusim.core.interleaving import Interleaving
 from gpusim.core.request import Kind, MemoryRequest, VirtualRequest
-from gpusim.core.unboxed import IntList, position
+from gpusim.core.unboxed import Fifo, IntFifo, place_in
 from gpusim.core.warp_program import SECTOR_BYTES, SECTOR_COUNTS, SECTORS
 from gpusim.files.units import Hertz
 
@@ -61,10 +61,10 @@ class Link(Inbound):
 
     def __init__(self, env: EventLoop, counters: NetworkCounters) -> None:
         self.env = env
-        self.queue: list[MemoryRequest] = []
-        self._arrivals = IntList()
-        self._flits = IntList()
-        self._entrances: list[Entrance] = []
+        self.queue: Fifo[MemoryRequest] = Fifo()
+        self._arrivals = IntFifo()
+        self._flits = IntFifo()
+        self._entrances: Fifo[Entrance] = Fifo()
         """Of each packet in the queue, when it arrives, its flits, and where it came in."""
         self.ready = NEVER
         self._counters = counters
@@ -81,7 +81,7 @@ class Link(Inbound):
         queue = self.queue
         arrivals = self._arrivals
         if queue and arrivals[-1] > arrival:
-            place = position(arrivals, arrival + 1, 0)
+            place = place_in(arrivals, arrival + 1)
             queue.insert(place, request)
             arrivals.insert(place, arrival)
             self._flits.insert(place, flits)
@@ -111,8 +111,7 @@ class Link(Inbound):
         """Take out the next packet, which is `ready`."""
         queue = self.queue
         now = self.env._now
-        request, entrance = queue[0], self._entrances[0]
-        del queue[0], self._entrances[0]
+        request, entrance = queue.pop(0), self._entrances.pop(0)
         arrived = self._arrivals.pop(0)
         self._counters.queue_cycles += now - arrived
         self._free_at = free_at = now + self._flits.pop(0)

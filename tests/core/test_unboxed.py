@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.core.unboxed import (
+    Fifo,
     IntDict,
+    IntFifo,
     IntHeap,
     IntList,
     as_int_dict,
@@ -18,6 +20,7 @@ from gpusim.core.unboxed import (
     heappop,
     heappush,
     pair,
+    place_in,
     position,
     zeros,
 )
@@ -123,3 +126,45 @@ def test_a_heap(values: list[int]) -> None:
     assert sorted(heap) == sorted(values)
     assert [heappop(heap) for _ in values] == sorted(values)
     assert not heap
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(["append", "insert", "pop", "pop"]), st.integers(0, 40))))
+def test_queues(steps: list[tuple[str, int]]) -> None:
+    objects: Fifo[str] = Fifo()
+    numbers = IntFifo()
+    right: list[int] = []
+    for step, number in steps:
+        if step == "append":
+            objects.append(str(number))
+            numbers.append(number)
+            right.append(number)
+        elif step == "insert":
+            place = number % (len(right) + 1)
+            objects.insert(place, str(number))
+            numbers.insert(place, number)
+            right.insert(place, number)
+        elif right:
+            place = number % len(right) if number % 2 else 0
+            gone = right.pop(place)
+            assert (objects.pop(place), numbers.pop(place)) == (str(gone), gone)
+        assert (len(objects), bool(objects), len(numbers)) == (len(right), bool(right), len(right))
+        assert list(map(int, objects)) == list(numbers) == right
+        if right:
+            assert (objects[0], numbers[0], numbers[-1]) == (str(right[0]), right[0], right[-1])
+    if right:
+        objects[0] = "another"
+        assert objects[0] == "another"
+    objects.clear()
+    assert not objects
+
+
+@given(st.lists(st.integers(0, 9), max_size=12), st.integers(0, 9), st.integers(0, 5))
+def test_the_place_in_a_sorted_queue(values: list[int], value: int, taken: int) -> None:
+    queue = IntFifo()
+    for _ in range(taken):  # so that it does not begin where its memory does
+        queue.append(0)
+        queue.pop(0)
+    for one in sorted(values):
+        queue.append(one)
+    assert place_in(queue, value) == bisect_left(sorted(values), value)

@@ -16,9 +16,9 @@ pytestmark = [
 ]
 
 MOST = {
-    "hit-heavy": (100, 7.2, 0.4),
-    "tlb-miss-heavy": (30, 17.5, 1.1),
-    "dram-heavy": (15, 41.0, 13.3),
+    "hit-heavy": (100, 6.1, 0.4),
+    "tlb-miss-heavy": (30, 13.8, 0.6),
+    "dram-heavy": (15, 34.0, 8.8),
 }
 """By case: iterations, and the most allocations and boxed integers of a transaction."""
 

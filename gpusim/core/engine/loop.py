@@ -15,7 +15,7 @@ from simpy.events import NORMAL, URGENT, EventPriority
 
 from gpusim.core.blame import Blames
 from gpusim.core.cut import Trailed
-from gpusim.core.unboxed import IntDict, IntHeap, heappop, heappush
+from gpusim.core.unboxed import Fifo, IntDict, IntHeap, heappop, heappush
 
 NEVER: Final = 1 << 60
 """A cycle that no simulation reaches; compiled code keeps ints below 2^62 unboxed."""
@@ -85,8 +85,10 @@ class Waiters:
 
     def wake(self, room: int = NEVER) -> None:
         """Wake the first `room` of them; they no longer wait."""
-        woken = self.waiting[:room]
-        del self.waiting[:room]
+        woken, self.waiting = self.waiting, []
+        if room < len(woken):
+            self.waiting = woken[room:]
+            woken = woken[:room]
         for sender in woken:
             sender.now()
 
@@ -234,8 +236,8 @@ class EventLoop:
     def __init__(self, initial_cycle: int = 0) -> None:
         self._now: int = initial_cycle
         self._active_proc: Any = None
-        self._slots: list[list[Any]] = [[] for _ in range(_NEAR)]
-        self._far: IntDict[list[Any]] = IntDict()
+        self._slots: list[Fifo[Any]] = [Fifo() for _ in range(_NEAR)]
+        self._far: IntDict[Fifo[Any]] = IntDict()
         self._cycles = IntHeap()
         self._done = 0
         """Entries of the current cycle that have been taken, while the loop is elsewhere."""
@@ -288,16 +290,15 @@ class EventLoop:
         """Put an entry into a cycle that lies at least `_NEAR` cycles ahead."""
         entries = self._far.get(cycle)
         if entries is None:
-            self._far[cycle] = [entry]
+            entries = self._far[cycle] = Fifo()
             heappush(self._cycles, cycle)
-        else:
-            entries.append(entry)
+        entries.append(entry)
 
     def entries(self, cycle: int) -> list[Any]:
         """A copy of the entries of a cycle, in their order."""
-        near = self._slots[cycle & _SLOT] if cycle - self._now < _NEAR else []
+        near = list(self._slots[cycle & _SLOT]) if cycle - self._now < _NEAR else []
         far = self._far.get(cycle)
-        return list(near) if far is None else far + near
+        return near if far is None else list(far) + near
 
     def forget(self, wake: Wake) -> None:
         """Take back a wake-up whose process was interrupted in its sleep."""
@@ -391,7 +392,10 @@ def _enter(loop: EventLoop, cycle: int) -> None:
     if loop._urgent_later:
         loop._urgent = loop._urgent_later.pop(cycle, loop._urgent)
     if cycle in loop._far:
-        loop._slots[cycle & _SLOT] = loop._far.pop(cycle) + loop._slots[cycle & _SLOT]
+        entries = loop._far.pop(cycle)
+        for entry in loop._slots[cycle & _SLOT]:
+            entries.append(entry)
+        loop._slots[cycle & _SLOT] = entries
 
 
 def _leave(loop: EventLoop) -> None:
@@ -403,7 +407,7 @@ def _leave(loop: EventLoop) -> None:
     loop._done = 0
 
 
-def _forget(entries: list[Any], wake: Wake) -> bool:
+def _forget(entries: Fifo[Any], wake: Wake) -> bool:
     """Take a wake-up out of the entries of a cycle; whether it was there."""
     for place in range(len(entries) - 1, -1, -1):
         if entries[place] is wake:
@@ -412,7 +416,7 @@ def _forget(entries: list[Any], wake: Wake) -> bool:
     return False
 
 
-def _live_through(loop: EventLoop, entries: list[Any], cycle: int) -> bool:
+def _live_through(loop: EventLoop, entries: Fifo[Any], cycle: int) -> bool:
     """Process a cycle's entries until none is left (True) or an urgent event comes between.
 
     `Wake.at` is written out here: this loop carries every run.

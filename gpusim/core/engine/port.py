@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 from mypy_extensions import mypyc_attr
 
 from gpusim.core.engine.loop import NEVER, EventLoop, Sleeper, Waiters, Wake, Wakeable
-from gpusim.core.unboxed import IntList, position
+from gpusim.core.unboxed import Fifo, IntFifo, place_in
 
 T = TypeVar("T")
 
@@ -109,9 +109,9 @@ class Port(Sink, Generic[T]):
         self.depth = depth
         self.taken = 0
         self.waited_cycles = 0
-        self.queue: list[T] = []
+        self.queue: Fifo[T] = Fifo()
         self.ready = NEVER
-        self._behind = IntList()
+        self._behind = IntFifo()
         """When the items behind the first one arrive."""
         self._last = 0
         """Arrival of the last item, while there is one."""
@@ -151,7 +151,7 @@ class Port(Sink, Generic[T]):
                 self._behind.append(arrival)
                 queue.append(item)
             else:
-                place = position(self._behind, arrival + 1, 0)
+                place = place_in(self._behind, arrival + 1)
                 self._behind.insert(place, arrival)
                 queue.insert(place + 1, item)
             return
@@ -187,8 +187,7 @@ class Port(Sink, Generic[T]):
                 return None
             self._left -= 1
         queue = self.queue
-        item = queue[0]
-        del queue[0]
+        item = queue.pop(0)
         self.ready = self._behind.pop(0) if queue else NEVER
         self.taken += 1
         self.waited_cycles += now - arrival

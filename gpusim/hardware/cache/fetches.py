@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpusim.core.request import MemoryRequest
-from gpusim.core.unboxed import IntDict
+from gpusim.core.unboxed import IntDict, add_new
 
 Arrival = tuple[int, list[MemoryRequest], list[MemoryRequest]]
 """The sectors that have come, the requests that have all they waited for, and the others."""
@@ -12,19 +12,66 @@ Arrival = tuple[int, list[MemoryRequest], list[MemoryRequest]]
 class Awaited:
     """What is under way of one line, and what waits for it.
 
+    Most lines have one fetch under way, which brings all that the requests wait for.
+
     Attributes:
-        fetched, bringers: sectors of each fetch, and the request that brings them: that of a miss,
-            or one of its own.
-        requests, needs: that wait, and the sectors for which each still does.
+        sectors, bringer: of the first fetch, and the request that brings them: that of a miss, or
+            one of its own.
+        requests: that wait.
+        more: the other fetches; None: there are none.
     """
 
-    __slots__ = ("bringers", "fetched", "needs", "requests")
+    __slots__ = ("bringer", "more", "requests", "sectors")
 
     def __init__(self, sectors: int, bringer: MemoryRequest) -> None:
-        self.fetched = [sectors]
-        self.bringers = [bringer]
+        self.sectors = sectors
+        self.bringer = bringer
         self.requests: list[MemoryRequest] = []
-        self.needs: list[int] = []
+        self.more: Several | None = None
+
+    def coming(self) -> int:
+        """The sectors that are on their way."""
+        return self.sectors if self.more is None else self.more.coming()
+
+    def bringer_of(self, missing: int) -> MemoryRequest:
+        """What brings some missing sectors, all of which are on their way: the last that does."""
+        return self.bringer if self.more is None else self.more.bringer_of(missing)
+
+
+class Several:
+    """Fetches of one line that bring different sectors.
+
+    Attributes:
+        fetched, bringers: sectors of each fetch, and the request that brings them.
+        needs: of each request that waits, the sectors for which it still does.
+    """
+
+    __slots__ = ("bringers", "fetched", "needs")
+
+    def __init__(self, first: Awaited) -> None:
+        self.fetched = [first.sectors]
+        self.bringers = [first.bringer]
+        self.needs = [first.sectors for _ in first.requests]
+
+    def coming(self) -> int:
+        found = 0
+        for sectors in self.fetched:
+            found |= sectors
+        return found
+
+    def bringer_of(self, missing: int) -> MemoryRequest:
+        place = len(self.fetched) - 1
+        while place and not self.fetched[place] & missing:
+            place -= 1
+        return self.bringers[place]
+
+    def take(self, bringer: MemoryRequest) -> int:
+        """One of the fetches has come; returns its sectors."""
+        place = 0
+        while self.bringers[place] is not bringer:
+            place += 1
+        self.bringers.pop(place)
+        return self.fetched.pop(place)
 
 
 class Fetches:
@@ -32,57 +79,53 @@ class Fetches:
 
     def __init__(self) -> None:
         self._lines: IntDict[Awaited] = IntDict()
+        self._none: list[MemoryRequest] = []
+        """No requests; never changed."""
 
     def lacking(self, name: int, missing: int) -> int:
         """The sectors among some missing ones of a line that are not on their way."""
         awaited = self._lines.get(name)
-        if awaited is not None:
-            for sectors in awaited.fetched:
-                missing &= ~sectors
-        return missing
+        return missing if awaited is None else missing & ~awaited.coming()
 
     def begin(self, name: int, sectors: int, bringer: MemoryRequest) -> None:
         """Some sectors of a line are on their way."""
         awaited = self._lines.get(name)
         if awaited is None:
-            self._lines[name] = Awaited(sectors, bringer)
-        else:
-            awaited.fetched.append(sectors)
-            awaited.bringers.append(bringer)
+            add_new(self._lines, name, Awaited(sectors, bringer))
+            return
+        if awaited.more is None:
+            awaited.more = Several(awaited)
+        awaited.more.fetched.append(sectors)
+        awaited.more.bringers.append(bringer)
 
     def wait(self, name: int, missing: int, request: MemoryRequest, now: int) -> None:
         """Let a request wait for missing sectors, all of which are on their way."""
         awaited = self._lines[name]
         awaited.requests.append(request)
-        awaited.needs.append(missing)
-        fetched = awaited.fetched
-        for place in range(len(fetched) - 1, -1, -1):
-            if fetched[place] & missing:
-                bringer = awaited.bringers[place]
-                if bringer is not request:
-                    request.follow(bringer, now)
-                return
+        if awaited.more is not None:
+            awaited.more.needs.append(missing)
+        bringer = awaited.bringer_of(missing)
+        if bringer is not request:
+            request.follow(bringer, now)
 
     def arrive(self, name: int, bringer: MemoryRequest) -> Arrival:
         """A fetch has come."""
         awaited = self._lines[name]
-        if len(awaited.fetched) == 1:
+        more = awaited.more
+        if more is None or len(more.fetched) == 1:
             del self._lines[name]
-            return awaited.fetched[0], awaited.requests, []
-        place = 0
-        while awaited.bringers[place] is not bringer:
-            place += 1
-        came = awaited.fetched.pop(place)
-        del awaited.bringers[place]
+            came = awaited.sectors if more is None else more.fetched[0]
+            return came, awaited.requests, self._none
+        came = more.take(bringer)
         ready: list[MemoryRequest] = []
         still: list[MemoryRequest] = []
         needs: list[int] = []
         for number, request in enumerate(awaited.requests):
-            need = awaited.needs[number] & ~came
+            need = more.needs[number] & ~came
             if need:
                 still.append(request)
                 needs.append(need)
             else:
                 ready.append(request)
-        awaited.requests, awaited.needs = still, needs
+        awaited.requests, more.needs = still, needs
         return came, ready, list(still)

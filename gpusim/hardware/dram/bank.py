@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from gpusim.core.engine import NEVER
+from gpusim.core.unboxed import IntFifo
 from gpusim.hardware.dram.mapping import AddressMapping
 from gpusim.hardware.dram.timing import Timing
 from gpusim.hardware.dram.waiting import Due, Waiting
@@ -12,13 +13,16 @@ from gpusim.hardware.dram.waiting import Due, Waiting
 CLOSED: Final = -1
 """The open row of a bank that has none."""
 
+_FOLLOWED: Final = 32
+"""Activations of a rank that timing looks back on."""
+
 
 class Rank:
     """What the banks of a rank (or pseudo channel) share: the first clock of its next command.
 
     Attributes:
         read_ok, write_ok, activate_ok, precharge_ok: first clocks.
-        activations: clocks of the last 32 activations, the oldest first.
+        activations: clocks of the last activations, as many as are followed, the oldest first.
         banks: all of them.
     """
 
@@ -29,7 +33,9 @@ class Rank:
         self.write_ok = 0
         self.activate_ok = 0
         self.precharge_ok = 0
-        self.activations: list[int] = [-NEVER] * 32
+        self.activations = IntFifo()
+        for _ in range(_FOLLOWED):
+            self.activations.append(-NEVER)
         self.banks: list[Bank] = []
 
     def precharge_all(self, clock: int, t: Timing) -> int:
@@ -114,7 +120,7 @@ class Bank(Due):
         self.group.activate_ok = clock + t.RRDL
         rank = self.rank
         last = rank.activations
-        del last[0]
+        last.pop(0)
         last.append(clock)
         allowed = clock + t.RRDS
         if last[-4] + t.FAW > allowed:

@@ -129,4 +129,4 @@ def take_out(ordered: list[_Ordered], item: _Ordered) -> None:
     place = 0
     while ordered[place] is not item:
         place += 1
-    del ordered[place]
+    ordered.pop(place)

@@ -8,6 +8,7 @@ from typing import Final
 from gpusim.core.engine import Port, Probe, Turning, TurnTaker
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.states import State
+from gpusim.core.unboxed import Fifo
 from gpusim.core.warp_program import SECTOR_BYTES, LaneChunk, Segment
 from gpusim.hardware.sm.coalescer import Coalescing, coalesce
 from gpusim.hardware.sm.history import RecordedStall
@@ -68,7 +69,7 @@ class LoadStoreUnit(Answerable, Turning):
         self._rest = config.sm.lsu_interval if config.sm.lsu_interval > 1 else 0
         self._rests_until = 0
         """When it may start transactions again."""
-        self._accesses: list[WarpAccess] = []
+        self._accesses: Fifo[WarpAccess] = Fifo()
         self.process = TurnTaker(env, self)
         self._wake = self.process.wake
         self.stall = RecordedStall(env, self._wake, _LSU)
@@ -126,7 +127,7 @@ class LoadStoreUnit(Answerable, Turning):
             if retry:
                 if not point.proceed(retry[0], now):
                     return not stall.active
-                del retry[0]
+                retry.pop(0)
             elif accesses:
                 access = accesses[0]
                 if access.issued == now or (access.passes and not access.may_start(now)):
@@ -141,7 +142,7 @@ class LoadStoreUnit(Answerable, Turning):
                     self.credits -= 1
                 access.next += 1
                 if access.next == access.end:
-                    del accesses[0]
+                    accesses.pop(0)
                     self.full = False
                     self._sm.lsu_has_room()
                     if access.passes:

@@ -18,7 +18,7 @@ from gpusim.core.mapping import Mapping
 from gpusim.core.mshr import FULL, MERGED
 from gpusim.core.request import Kind, MemoryRequest, Requester, VirtualRequest
 from gpusim.core.states import State
-from gpusim.core.unboxed import pair
+from gpusim.core.unboxed import Fifo, pair
 from gpusim.core.warp_program import SECTOR_BYTES
 from gpusim.hardware.sm.lsu_interfaces import StartingUnit
 from gpusim.hardware.sm.warp import WarpAccess
@@ -64,7 +64,7 @@ class TranslationPoint:
     ) -> None:
         env = self.env = unit.env
         self.translated: Port[MemoryRequest] = Port(env, f"{unit.name}.translated")
-        self.retry: list[MemoryRequest] = []
+        self.retry: Fifo[MemoryRequest] = Fifo()
         self._sm = unit.index
         self._stall = unit.stall
         self._history = unit.stall.history

@@ -37,6 +37,8 @@ from gpusim.hardware.tlb.long_misses import LongMissCounters
 from gpusim.hardware.tlb.mshr_policy import JudgedMshrs, MshrPolicy, requester_of
 
 _PREFETCH: Final = int(Purpose.PREFETCH)
+_WARP_BITS: Final = 20
+"""Bits of a warp slot."""
 _MOST_IN_VAIN: Final = 100
 """Times that a page may be answered with nothing while it does not change: a translation that
 joined one which was void already is such a time, and none of the next ones is."""
@@ -643,4 +645,7 @@ def _warps_among(waiters: Sequence[Traveller]) -> int:
     """Warps that wait in the first level."""
     if len(waiters) == 1:
         return 1
-    return len({(waiter.sm, requester_of(waiter).warp_slot) for waiter in waiters})
+    warps: IntDict[bool] = IntDict()
+    for waiter in waiters:
+        warps[waiter.sm << _WARP_BITS | requester_of(waiter).warp_slot] = True
+    return len(warps)
