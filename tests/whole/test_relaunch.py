@@ -65,12 +65,12 @@ def test_the_machine_ran_it_several_times_and_lost_nothing(tmp_path: Path) -> No
     run_machine(machine)
     check_conservation(machine)
     short, long = machine.schedulers
-    first = machine.first_runs[0]
+    first = machine.first_runs.of[0]
     assert short.warps_launched > 3 * first.warps
-    assert long.warps_launched == machine.first_runs[1].warps
+    assert long.warps_launched == machine.first_runs.of[1].warps
     assert short.finished_at < long.finished_at
     assert len(short.records) == 2
-    sums = machine.first_run_state_sums(0)
+    sums = machine.first_runs.state_sums(0)
     assert sum(map(sum, sums)) < sum(sum(sm.ledger.sums[0]) for sm in machine.sms)
 
 

@@ -39,7 +39,7 @@ def counters_at(cycle: int) -> dict[str, int]:
         Stopping(machine, parse_rules([f"{cycle}cycles"], machine.names))
 
     run(paged(), each(3, 9), attach=stop)
-    rows = machines[0].first_run_rows()
+    rows = machines[0].first_runs.rows()
     return {f"{row.component}.{row.name}": row.value for row in rows}
 
 

@@ -173,7 +173,7 @@ def test_a_run_of_arithmetic_is_counted_as_it_is_issued(config: GpuConfig, cycle
     run_machine(machine)
     (issued,) = [
         row.value
-        for row in machine.first_run_rows()
+        for row in machine.first_runs.rows()
         if (row.component, row.name) == ("sm", "compute_instructions")
     ]
     assert issued == min(cycle, 100)

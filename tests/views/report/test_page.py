@@ -159,9 +159,10 @@ def test_machine_and_run_are_told(everything: Result, report_of: Report) -> None
     }
     assert facts["digest of all results"] == everything.digest
     assert facts["the same run"] == (
-        "gpusim run tiny atax --scale smoke --seed 0 --set workload.n=256"
+        "gpusim run tiny atax --scale smoke --seed 0 "
+        "--set workload.n=256 --set workload.iterations=2"
     )
-    assert facts["overrides"] == "workload.n=256"
+    assert facts["overrides"] == "workload.n=256 workload.iterations=2"
     config = everything.config_toml
     entries, ways = (
         re.search(rf"\[tlb.L1\].*?{key} = (\d+)", config, re.DOTALL)[1]
