@@ -47,8 +47,8 @@ def test_a_class_by_its_module() -> None:
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("no_such_package.module:Class", "No module named"),
-        ("gpusim.hardware.sm.schedulers:NoSuch", "has no attribute 'NoSuch'"),
+        ("no_such_package.module:Class", "no installed package of that name"),
+        ("gpusim.hardware.sm.schedulers:NoSuch", "schedulers has no NoSuch"),
         (":Class", "cannot load"),
         ("gpusim.hardware.sm.schedulers:", "cannot load"),
         ("gpusim.core.registry:policy", "is not a class"),

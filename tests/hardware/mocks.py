@@ -123,7 +123,7 @@ class MockPages(Mappings):
     page_bytes = 4096
 
     def __init__(self) -> None:
-        self.table = self
+        self.mappings = self
         self._mappings: dict[int, Mapping] = {}
 
     def find(self, tag: int) -> Mapping | None:

@@ -145,7 +145,7 @@ def test_a_sweep_whose_file_was_removed_lives_again(
 
 def test_what_dead_sweeps_left_is_removed(tmp_path: Path) -> None:
     leave_claim(tmp_path, "a", host=module.socket.gethostname(), process=no_process(), started=0.0)
-    (tmp_path / "b.claim").write_text("no claim")
+    (tmp_path / "b.claim").write_text("gone")
     make_old(leave_claim(tmp_path, "c", host="far away", process=1, started=0.0), 100)
     (tmp_path / "d.stale").touch()
     make_old(tmp_path / "d.stale", LEASE_SECONDS + 10)
