@@ -116,6 +116,7 @@ class PageMoves(Component):
         self.faults: Sequence[FarFaults] = ()
         self.stores: Sequence[HeldStores] = ()
         self.policy = policy
+        self._copies = type(policy).copies
         self.on_move: Probe[[int, int, int, int, int, int, int, bool]] = Probe()
         self._pages = pages
         self._trip = site.trip
@@ -184,7 +185,7 @@ class PageMoves(Component):
             return
         elif self._has_copy(mapping.tag, gpu):
             counters.mapped_here += 1
-        elif self.policy.copies and self.policy.copied(mapping.tag, gpu, owner):
+        elif self._copies and self.policy.copied(mapping.tag, gpu, owner):
             self._begin(mapping, gpu, fault, copies=True)
             return
         else:

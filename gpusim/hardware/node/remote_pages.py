@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from typing import ClassVar
 
 from mypy_extensions import mypyc_attr
 
@@ -31,7 +32,7 @@ class RemotePages(Policy):
     moves: bool = True
     counts: bool = False
     counts_own: bool = False
-    copies: bool = False
+    copies: ClassVar[bool] = False
 
     def __init__(self, gpus: int, page_bytes: int) -> None:
         self.gpus = gpus
@@ -158,7 +159,7 @@ class ReadDuplication(RemotePages):
             number.
     """
 
-    copies = True
+    copies: ClassVar[bool] = True
 
     def __init__(self, gpus: int, page_bytes: int, *, collapses: int = 0) -> None:
         super().__init__(gpus, page_bytes)
