@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from enum import StrEnum
-from types import FrameType
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
@@ -182,8 +181,3 @@ def split_settings(settings: list[str] | None) -> tuple[dict[str, str], dict[str
     }
     model = {key: value for key, value in parsed.items() if not key.startswith(_WORKLOAD)}
     return model, workload
-
-
-def terminate(_signal: int, _frame: FrameType | None) -> NoReturn:
-    """A batch system ends a job: for commands that can go on later, the same as Ctrl-C."""
-    raise KeyboardInterrupt

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 from collections.abc import Iterable
 from math import isfinite
 from pathlib import Path
@@ -20,7 +19,6 @@ from gpusim.cli.options import (
     PictureKind,
     RetryFailed,
     begins,
-    terminate,
 )
 from gpusim.core.errors import WriteError
 
@@ -86,7 +84,6 @@ def reproduce(
 
     wanted = ids or []
     chosen = choose(wanted)
-    signal.signal(signal.SIGTERM, terminate)
     _make(docs / PICTURES)
     execution = Execution(
         folder=output,

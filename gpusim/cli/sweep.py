@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,7 +19,6 @@ from gpusim.cli.options import (
     RetryFailed,
     Seeds,
     Shift,
-    terminate,
 )
 from gpusim.cli.serving import Serve, ServeAddress, serving
 from gpusim.core.errors import UserError
@@ -94,7 +92,6 @@ def sweep(
     if dry_run:
         _show_plan(wanted, output, retry_failed, jobs, as_json)
         return
-    signal.signal(signal.SIGTERM, terminate)
     from gpusim.cli.sweep_view import WatchedSweep, sweep_progress
     from gpusim.studies.sweep.run import run_sweep
 

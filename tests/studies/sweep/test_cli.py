@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +29,6 @@ scale = "smoke"
 "workload.n" = [32, 48]
 """
 BROKEN = SPEC.replace("[32, 48]", "32") + '"watchdog" = ["1 cycles", "100000 cycles"]\n'
-
-
-@pytest.fixture(autouse=True)
-def handler_of_sigterm() -> Iterator[None]:
-    before = signal.getsignal(signal.SIGTERM)
-    yield
-    signal.signal(signal.SIGTERM, before)
 
 
 @pytest.fixture(autouse=True)

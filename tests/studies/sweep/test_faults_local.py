@@ -116,7 +116,7 @@ def test_an_interrupted_sweep_is_tidy_and_goes_on(
             interrupt(sweep)
         else:
             sweep.send_signal(number)
-        _, errors = finish(sweep, 130)
+        _, errors = finish(sweep, 128 + number)
         assert not any(worker.is_running() for worker in workers)
     assert errors == "gpusim: interrupted; 2 of 6 runs are finished; the same command goes on\n"
     assert_tidy(folder)
