@@ -174,6 +174,7 @@ def main() -> None:
     open_standard_streams()
     leave_out_current_folder()
     os.environ.update(SAFE_PATH)
+    command = typer.main.get_command(app)  # until it is there, `gpusim.cli.start` answers Ctrl-C
     signal.signal(signal.SIGINT, _interrupt)
     signal.signal(signal.SIGTERM, _interrupt)
-    app(prog_name="gpusim")
+    command(prog_name="gpusim")
