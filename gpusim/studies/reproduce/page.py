@@ -172,8 +172,8 @@ def _measured(paper: Paper) -> Iterator[str]:
 
 def _machines(paper: Paper) -> str:
     """On which variants of the model the designs are laid."""
-    variants = (f"variant `{name}` at {scale} scale" for scale, name in paper.machines.items())
-    return "".join(f", {one}" for one in variants)
+    chosen = paper.machines.items()
+    return "".join(f" (its variant `{name}` at {scale} scale alone)" for scale, name in chosen)
 
 
 def _part(found: Outcome, kind: str) -> Iterator[str]:
