@@ -53,6 +53,8 @@ from gpusim.traces.recorded_tables import (
     check_warp_size,
 )
 
+_Rows = list[dict[str, Any]]
+
 _CACHE_BYTES = 32 << 20
 """Cache of a dataset: neighbouring blocks lie in one piece of compressed data."""
 
@@ -70,16 +72,8 @@ def open_recorded(path: Path) -> TraceFile:
     with source.reading():
         source.check()
         attributes = source.file.attrs
-        applications = source.rows("applications", APPLICATIONS)
-        buffers = source.rows("buffers", BUFFERS)
-        made = source.rows("launches", LAUNCHES)
+        applications, buffers, made = _checked_tables(source)
         launches = list(enumerate(made))
-        check_applications(applications)
-        check_gpus({"applications": applications, "buffers": buffers, "launches": made})
-        check_owners("buffers", buffers, len(applications))
-        check_owners("launches", made, len(applications))
-        for number, row in launches:
-            check_recorded_launch(number, row)
         warp_size = int(attributes["warp_size"])
         check_warp_size(warp_size)
         uses = _uses(source, made)
@@ -125,7 +119,25 @@ def open_recorded(path: Path) -> TraceFile:
         )
 
 
-def _arrays_of(application: int, buffers: list[dict[str, Any]]) -> tuple[Buffer, ...]:
+def _checked_tables(source: _Source) -> tuple[_Rows, _Rows, _Rows]:
+    """Rows of applications, of their arrays and of their launches.
+
+    Raises:
+        ValueError: one of them cannot be right.
+    """
+    applications = source.rows("applications", APPLICATIONS)
+    buffers = source.rows("buffers", BUFFERS)
+    launches = source.rows("launches", LAUNCHES)
+    check_applications(applications)
+    check_gpus({"applications": applications, "buffers": buffers, "launches": launches})
+    check_owners("buffers", buffers, len(applications))
+    check_owners("launches", launches, len(applications))
+    for number, row in enumerate(launches):
+        check_recorded_launch(number, row)
+    return applications, buffers, launches
+
+
+def _arrays_of(application: int, buffers: _Rows) -> tuple[Buffer, ...]:
     """The arrays of one application, of those of all."""
     return tuple(
         made_buffer(buffer["name"], buffer["base"], buffer["bytes"], _gpu(buffer))
@@ -273,7 +285,7 @@ class _Source:
                 f"{SCHEMA_VERSION}: a newer gpusim wrote it"
             )
 
-    def rows(self, group: str, table: Table) -> list[dict[str, Any]]:
+    def rows(self, group: str, table: Table) -> _Rows:
         """All rows of a table, as plain values by column."""
         found = read_table(self.file[group], table)
         values = (column.tolist() for column in found.values())

@@ -33,7 +33,7 @@ WITH_RECORDS = ("a100-mig", "apu-hsa", "h100", "integrated", "kepler-uvm", "mi21
 """Models that differ in what can be recorded: the others have the parts of one of these."""
 
 TURNS = 3
-"""A model runs one of so many recipes that it takes, neighbours in the list others; 1: all."""
+"""Of the recipes that it takes a model runs one in three, and the next model those beside them."""
 
 
 @pytest.fixture(scope="module")

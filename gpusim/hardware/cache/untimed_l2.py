@@ -36,9 +36,7 @@ class BehindL1(Behind):
         self._hash = hashing
 
     def warm(self, address: int, sectors: int, kind: int, app: int) -> None:
-        line, hashing = address >> self._shift, self._hash
-        bank = line % len(self._banks) if hashing is None else hashing.part(line)
-        missing = self._banks[bank].warm(address, sectors, kind, app)
+        missing = self.look(address, sectors, kind, app)
         if missing and self._beyond is not None:
             self._beyond.warm(address, missing)
 
@@ -56,15 +54,17 @@ class BehindL1(Behind):
 
     def look(self, address: int, sectors: int, kind: int, app: int) -> int:
         """The sectors of a line that the banks alone lack, and have from now on."""
-        line, hashing = address >> self._shift, self._hash
-        bank = line % len(self._banks) if hashing is None else hashing.part(line)
-        return self._banks[bank].warm(address, sectors, kind, app)
+        home = self._home(address >> self._shift)
+        return self._banks[home].warm(address, sectors, kind, app)
 
     def forget(self, address: int, app: int) -> None:
         """Drop a line."""
-        line, hashing = address >> self._shift, self._hash
-        bank = line % len(self._banks) if hashing is None else hashing.part(line)
-        self._banks[bank].lines.remove(line, app)
+        line = address >> self._shift
+        self._banks[self._home(line)].lines.remove(line, app)
+
+    def _home(self, line: int) -> int:
+        """The number of the bank to which a line is dealt out."""
+        return line % len(self._banks) if self._hash is None else self._hash.part(line)
 
     def lines(self, shift: int, app: int) -> int:
         capacity = sum(bank.arrays[app].capacity for bank in self._banks)
@@ -106,12 +106,11 @@ class BehindCopies(BehindL1):
         shift: int,
         app: int,
     ) -> None:
-        banks, hashing, ours, each = self._banks, self._hash, self._shift, self._each
-        beyond = self._beyond
+        banks, ours, each, beyond = self._banks, self._shift, self._each, self._beyond
         for number, line in enumerate(lines):
             address, kind = line << shift, kinds[number]
             name = address >> ours
-            home = name % len(banks) if hashing is None else hashing.part(name)
+            home = self._home(name)
             if kind == _LOAD:
                 part = parts[number]
                 near = home if part < 0 else part * each + home % each
