@@ -37,7 +37,7 @@ def answer(result: Result, measured_by: str = "--cost") -> str:
     if "cost_translation" not in summary:
         if not share:
             return "No warp waits for translation in this run."
-        return f"{waits} What that costs the run, {measured_by} measures."
+        return f"{waits} What that costs the run is measured with {measured_by}."
     return f"{_cost(result)} {waits}"
 
 

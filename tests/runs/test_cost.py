@@ -105,7 +105,7 @@ def test_the_sentence_names_no_cost_that_was_not_measured() -> None:
         text = answer(result)
         share = f"{result.summary['share_translation']:.1%}".replace("%", " %")
     assert text.startswith(f"Warps wait for translation in {share} of their cycles, ")
-    assert text.endswith("What that costs the run, --cost measures.")
+    assert text.endswith("What that costs the run is measured with --cost.")
     with cost_of("tiny") as result:
         text = answer(result)
         cost = f"{result.summary['cost_translation']:.1%}".replace("%", " %")

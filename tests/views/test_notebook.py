@@ -27,7 +27,7 @@ def test_a_result_shows_its_answer_a_bar_and_the_first_numbers() -> None:
     ) as result:
         page = result._repr_html_()
         assert page.startswith("<p>Warps wait for translation in ")
-        assert "What that costs the run, cost=True measures." in page
+        assert "What that costs the run is measured with cost=True." in page
         assert f"{result.summary['cycles']:,} cycles" in page
         assert f"background: {STATE_COLOURS['walk']}" in page
         assert pickle.loads(pickle.dumps(result))._repr_html_() == page

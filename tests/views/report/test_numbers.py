@@ -47,7 +47,7 @@ def test_the_answer_is_the_share_of_translation(result: Result, page: Element) -
     (answer,) = (one.text for one in page.all("p") if one.attributes.get("class") == "answer")
     share = percent(result.summary["share_translation"])
     assert answer.startswith(f"Warps wait for translation in {share} of their cycles")
-    assert answer.endswith("What that costs the run, --cost measures.")
+    assert answer.endswith("What that costs the run is measured with --cost.")
     if len(apps_of(result)) > 1:
         for app in apps_of(result):
             own = percent(result.summary[f"{app}/share_translation"])
