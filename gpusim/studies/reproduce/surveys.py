@@ -57,16 +57,23 @@ def run_survey(
     paths = {name: cache / f"{_key(survey, name, scale)}.h5" for name in survey.workloads}
     todo = [name for name, path in paths.items() if _read(path) is None]
     if todo:
-        with closing(Pool(min(jobs, len(todo)))) as pool:
+        workers = min(jobs, len(todo))
+        with closing(Pool(workers)) as pool:
             futures = {
                 pool.submit(_characterize, survey, name, scale, paths[name]): name for name in todo
             }
-            _follow(futures, len(paths), progress)
+            _follow(futures, workers, len(paths), progress)
     return {name: _only(path) for name, path in paths.items()}
 
 
-def _follow(futures: Mapping[Future[None], str], total: int, progress: Report | None) -> None:
-    """Wait for all; the first that failed ends it."""
+def _follow(
+    futures: Mapping[Future[None], str], workers: int, total: int, progress: Report | None
+) -> None:
+    """Wait for all; the first that failed ends it.
+
+    The pool calls a future running as soon as it lies in the queue of its workers, so that no more
+    than the first of them, one a worker, are shown as running.
+    """
     left, began = set(futures), time.monotonic()
     while left:
         done, left = wait(left, _TICK_SECONDS, FIRST_COMPLETED)
@@ -74,7 +81,7 @@ def _follow(futures: Mapping[Future[None], str], total: int, progress: Report | 
             future.result()
         if progress:
             seconds = time.monotonic() - began
-            running = [(futures[one], seconds) for one in left if one.running()]
+            running = [(name, seconds) for one, name in futures.items() if one.running()][:workers]
             finished = len(futures) - len(left)
             progress(
                 SweepProgress(
