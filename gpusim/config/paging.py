@@ -48,8 +48,8 @@ class PagingConfig:
     """Memory that programs share with the host, and whose pages come when they are asked for.
 
     Attributes:
-        capacity: device memory for the pages of arrays; None: as `oversubscription` says.
-        oversubscription: bytes of all arrays by bytes of device memory for them; None: as
+        capacity: memory of a GPU for the pages of arrays; None: as `oversubscription` says.
+        oversubscription: bytes of all arrays by bytes of all GPUs' memory for them; None: as
             `capacity` says.  Without either there is room for all.
         fault_buffer: faults that the GPU keeps for the host.
         batch: faults that the host's driver takes at a time.
@@ -123,10 +123,15 @@ class PagingConfig:
     host_latency: Duration = HOST_MEMORY
     link: LinkConfig = LinkConfig()
 
-    def room(self, footprint: int) -> int | None:
-        """Bytes of device memory for arrays of `footprint` bytes; None: for all."""
+    def room(self, footprint: int, gpus: int = 1) -> int | None:
+        """Bytes of a GPU's memory for arrays of `footprint` bytes; None: for all.
+
+        Args:
+            footprint: bytes of all arrays.
+            gpus: over which they are spread.
+        """
         if self.capacity is not None:
             return self.capacity
         if self.oversubscription is None:
             return None
-        return int(footprint / Fraction(self.oversubscription))
+        return int(footprint / Fraction(self.oversubscription) / gpus)

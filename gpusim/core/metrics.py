@@ -94,6 +94,16 @@ class PerCycle(_Single):
 
 
 @frozen
+class MeanPerCycle(_Single):
+    """The mean of all instances by the cycles of the run: how long one of them is in use."""
+
+    def value(self, paths: Sequence[str], scope: Scope) -> Number:
+        found = (scope.tally.instances(path, self.counters).values() for path in paths)
+        each = [value for values in found for value in values]
+        return ratio(sum(each), len(each) * scope.cycles)
+
+
+@frozen
 class GigabytesPerSecond(_Single):
     """Counters of bytes, by the simulated time."""
 

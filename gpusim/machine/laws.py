@@ -5,7 +5,7 @@ What holds inside a component stands in its own file (`gpusim.core.component.Com
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import pairwise
 
 from gpusim.core.law import Law
@@ -94,9 +94,9 @@ def _sectors(past_l2: str, *, far: bool, fetched: bool) -> Iterator[Law]:
 
 
 def _translations(machine: Machine) -> Iterator[Law]:
-    faults: Sequence[Stage] = [] if machine.paging is None else machine.paging.stages[:1]
+    faults: list[Stage] = [] if machine.paging is None else [machine.paging.stages[0]]
     if machine.node is not None and machine.node.far is not None:
-        faults = machine.node.far.stages[:1]
+        faults.append(machine.node.far.stages[0])
     stages = [*(stages[0] for stages in machine.stages), *faults, machine.systems[0].walkers]
     own = {side.tlb.path: side.tlb for side in machine.sides if side.tlb is not None}
     beside = "".join(f" + {tlb.sent([path])}" for path, tlb in own.items())

@@ -38,7 +38,7 @@ from gpusim.machine.memory_system import MemorySystem, nothing_beyond
 from gpusim.machine.node import Node
 from gpusim.machine.page_tables import build_page_tables
 from gpusim.machine.pages import Pages
-from gpusim.machine.paging import Paging, check_pinned
+from gpusim.machine.paging import Paging, PagingSite, check_pinned
 from gpusim.machine.schedulers import SchedulerSite, share_sms
 from gpusim.machine.signal_board import attach_policies, make_board
 from gpusim.machine.tenants import Tenant
@@ -136,14 +136,8 @@ class Machine:
         self.paging: Paging | None = None
         if self.config.paging is not None:
             check_pinned(self.config.paging, self.tenants)
-            self.paging = Paging(
-                self.env,
-                self.config,
-                self.tenants,
-                self.pages,
-                self._drop,
-                seed,
-            )
+            site = PagingSite(self.env, self.config, self._tables, self.pages, self._drop)
+            self.paging = Paging(site, self.tenants, seed)
         for asid, tenant in enumerate(self.tenants):
             gpus = gpus_of(self._domains, tenant.sms)
             self._tables.begin(asid, tenant.name, tenant.application.buffers, gpus)
@@ -167,8 +161,8 @@ class Machine:
             self.node = Node(self.env, self.config, self.systems, self._tables, apps, self._drop)
         if paging is not None:
             for system in self.systems:
-                number = system.domain.index
-                system.translations = paging.before(system.walkers, number, several)
+                below, domain = system.translations, system.domain
+                system.translations = paging.before(below, domain, several)
         self.system_of = {sm: system for system in self.systems for sm in system.domain.sms}
         self.fbts = {
             app: system.fbt

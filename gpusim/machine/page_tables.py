@@ -9,6 +9,7 @@ from attrs import frozen
 from gpusim.config.node import NodeConfig
 from gpusim.config.schema import GpuConfig
 from gpusim.core.errors import UserError
+from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping
 from gpusim.core.registry import Slot, make_policy
 from gpusim.core.warp_program import Buffer
 from gpusim.hardware.node import ArrayHomes, PagePlacement
@@ -56,6 +57,34 @@ class PageTables:
     def holders(self) -> list[GpuTable]:
         """Tables of GPUs, which have to forget pages that change."""
         return [table for table in self.walked if isinstance(table, GpuTable)]
+
+    def come_on_demand(self) -> None:
+        """Pages are mapped only when they have come to a device."""
+        for table in (self.table, *self.walked):
+            table.on_demand = True
+            if not isinstance(table, FarTable):
+                table.walks_again = False
+        for allocator in self.frames:
+            allocator.on_demand = True
+
+    def home(self, tag: int, gpu: int) -> int:
+        """The GPU in whose memory a page will lie that comes because `gpu` asks for it."""
+        if self.homes is None:
+            return 0
+        return self.homes.place(tag >> ASID_SHIFT, tag & VPN_MASK, gpu)
+
+    def place(self, tag: int, gpu: int) -> Mapping:
+        """Map a page to a free frame of a GPU."""
+        if isinstance(self.table, NodeTable):
+            return self.table.place(tag, gpu)
+        return self.table.walk(tag >> ASID_SHIFT, tag & VPN_MASK).mapping
+
+    def gpu_of(self, tag: int) -> int:
+        """The GPU in whose memory a page lies; 0: it lies in none."""
+        mapping = self.table.find(tag)
+        if mapping is None or not isinstance(self.table, NodeTable):
+            return 0
+        return self.table.gpu_of(mapping.pfn)
 
     def begin(self, asid: int, name: str, arrays: Sequence[Buffer], gpus: Sequence[int]) -> None:
         """An application begins, with some arrays.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 
+from attrs import frozen
+
 from gpusim.config.check_paging import LARGE_PAGES
 from gpusim.config.paging import PagingConfig
 from gpusim.config.schema import GpuConfig
@@ -20,6 +22,7 @@ from gpusim.core.warp_program import Buffer
 from gpusim.hardware.paging import (
     HOST_BASE,
     AccessCounters,
+    DeviceMemories,
     DeviceMemory,
     Driver,
     DriverSite,
@@ -35,7 +38,9 @@ from gpusim.hardware.paging import (
 )
 from gpusim.hardware.paging.prefetch import VA_BLOCK
 from gpusim.hardware.tlb.level import TlbLevel
-from gpusim.hardware.walk import Memory
+from gpusim.hardware.walk import Memory, NodeTable
+from gpusim.machine.domains import Domain
+from gpusim.machine.page_tables import PageTables
 from gpusim.machine.pages import Pages
 from gpusim.machine.tenants import Tenant
 
@@ -44,39 +49,52 @@ _TIMES_IN_VAIN, _PAGES_IN_VAIN = 10, 100
 where it holds few [our choice]."""
 
 
+@frozen(eq=False)
+class PagingSite:
+    """Where demand paging stands in a machine.
+
+    Attributes:
+        env: the environment.
+        config: the machine.
+        tables: the page tables of all address spaces.
+        pages: the pages in them.
+        drop: forgets the lines of a frame.
+    """
+
+    env: Environment
+    config: GpuConfig
+    tables: PageTables
+    pages: Pages
+    drop: Callable[[Mapping], None]
+
+
 class Paging:
     """All parts of demand paging; made before the memory system, and then connected to it.
 
     Args:
-        pages: the pages of all address spaces.
-        drop: forgets the lines of a frame.
+        site: where it stands.
+        tenants: the applications.
         seed: of the run.
 
     Attributes:
-        driver, link, host: its components; `host` is None if nothing is read over the link.
+        driver, host: its components; `host` is None if nothing is read over the link.
+        links: by GPU, to the host.
         stages: those in front of the walkers of each domain.
         first_tlbs: the TLBs next to the SMs, which know the warps that wait for a page.
     """
 
-    def __init__(
-        self,
-        env: Environment,
-        config: GpuConfig,
-        tenants: Sequence[Tenant],
-        pages: Pages,
-        drop: Callable[[Mapping], None],
-        seed: int,
-    ) -> None:
+    def __init__(self, site: PagingSite, tenants: Sequence[Tenant], seed: int) -> None:
+        env, config, tables = site.env, site.config, site.tables
         assert config.paging is not None
         self._env = env
         self._config = config
         self._paging = paging = config.paging
         self._tenants = tenants
-        table = pages.table
+        self._tables = tables
         self._page = page = config.memory.page
-        self._memories = table.memories
-        self._memory_of = self._device_memories(table.memories, seed)
-        rooms = [one.room or 0 for one in dict.fromkeys(self._memory_of)]
+        self._frames = _memories_by_gpu(tables)
+        self.memories = DeviceMemories(self._device_memories(seed), tables.home)
+        rooms = [one.room or 0 for one in self.memories.all]
         self._most_in_vain = _TIMES_IN_VAIN * sum(rooms) + _PAGES_IN_VAIN
         self._work = self._left = 0
         """Work of warps when the watchdog last saw some, and pages that had left by then."""
@@ -84,15 +102,19 @@ class Paging:
         self._own = [self._named_pages(tenant, paging.device) for tenant in tenants]
         remote = paging.migration != "fault"
         self.placement = Placement(
-            pages,
-            lambda tag: table.walk(tag >> ASID_SHIFT, tag & VPN_MASK).mapping,
-            self._memory_of,
+            site.pages,
+            tables.place,
+            self.memories,
             self._stays,
             remote,
-            drop,
+            site.drop,
         )
-        self.link = Link(env, paging.link, config.clock, len(tenants))
+        self.links = [
+            Link(env, paging.link, config.clock, len(tenants), gpu if config.node else None)
+            for gpu in range(config.gpus)
+        ]
         self.stages: list[PageFaults] = []
+        self._stages_of: list[list[PageFaults]] = [[] for _ in self.links]
         self.first_tlbs: Sequence[TlbLevel] = ()
         self.driver = Driver(
             DriverSite(
@@ -100,44 +122,54 @@ class Paging:
                 paging,
                 config.clock,
                 page,
+                len(tenants),
                 shootdown_parts(config.shootdown, config.clock),
                 self._wholes(),
             ),
-            self._memory_of,
+            self.memories,
             self.placement,
             make_policy(Slot.PAGE_PREFETCH, paging.prefetch, page),
-            self.link,
+            self.links,
             self._replay,
         )
         self.mover = self._mover()
         self.host = self._host_memory() if remote or any(self._pinned) else None
-        table.on_demand = True
-        table.walks_again = False
-        for memory in table.memories:
-            memory.allocator.on_demand = True
+        tables.come_on_demand()
 
     # -- building --------------------------------------------------------------------------------
 
-    def _device_memories(self, memories: Sequence[Memory], seed: int) -> list[DeviceMemory]:
-        """By application; those whose pages lie in the same memory share one."""
-        paging, page = self._paging, self._page
+    def _device_memories(self, seed: int) -> list[list[DeviceMemory]]:
+        """By GPU and application; those whose pages lie in the same memory share one."""
         made: dict[Memory, DeviceMemory] = {}
-        for memory in dict.fromkeys(memories):
-            apps = [app for app, one in enumerate(memories) if one is memory]
-            bytes_ = [buffer.bytes for app in apps for buffer in self._arrays(app)]
-            room = paging.room(sum(bytes_))
-            if room is not None and not page <= room <= memory.allocator.frames * page:
-                raise UserError(
-                    f"paging: there would be {room} bytes of device memory for the "
-                    f"{sum(bytes_)} bytes of the arrays; allowed: from {page}, a page, to "
-                    f"{memory.allocator.frames * page}, what memory.size holds"
-                )
-            made[memory] = DeviceMemory(
-                None if room is None else room // page,
-                max(paging.eviction_block // page, 1),
-                make_policy(Slot.EVICTION, paging.eviction, seed),
+        for gpu, memories in enumerate(self._frames):
+            for memory in dict.fromkeys(memories):
+                apps = [app for app, one in enumerate(memories) if one is memory]
+                made[memory] = self._device_memory(gpu, memory, apps, seed)
+        return [[made[memory] for memory in memories] for memories in self._frames]
+
+    def _device_memory(
+        self, gpu: int, memory: Memory, apps: Sequence[int], seed: int
+    ) -> DeviceMemory:
+        """What keeps the books of a memory of a GPU, in which pages of some applications lie.
+
+        Raises:
+            UserError: its room cannot be.
+        """
+        paging, page = self._paging, self._page
+        bytes_ = sum(buffer.bytes for app in apps for buffer in self._arrays(app))
+        room = paging.room(bytes_, len(self._frames))
+        if room is not None and not page <= room <= memory.allocator.frames * page:
+            raise UserError(
+                f"paging: there would be {room} bytes of device memory for the "
+                f"{bytes_} bytes of the arrays; allowed: from {page}, a page, to "
+                f"{memory.allocator.frames * page}, what memory.size holds"
             )
-        return [made[memory] for memory in memories]
+        return DeviceMemory(
+            None if room is None else room // page,
+            max(paging.eviction_block // page, 1),
+            make_policy(Slot.EVICTION, paging.eviction, seed),
+            gpu,
+        )
 
     @property
     def _several_sizes(self) -> bool:
@@ -147,8 +179,8 @@ class Paging:
     def _wholes(self) -> Callable[[int], Sequence[int]]:
         """Sizes of the pages that may be made around a page."""
         if self._several_sizes:
-            memories = self._memories
-            return lambda tag: memories[tag >> ASID_SHIFT].allocator.wholes(
+            frames, tables = self._frames, self._tables
+            return lambda tag: frames[tables.gpu_of(tag)][tag >> ASID_SHIFT].allocator.wholes(
                 tag >> ASID_SHIFT, tag & VPN_MASK
             )
         sizes = (VA_BLOCK // self._page,) if self._paging.large_pages else ()
@@ -177,7 +209,7 @@ class Paging:
             accessed = self.mover.accessed
         return HostMemory(
             self._env,
-            self.link,
+            self.links[0],
             paging.host_latency.cycles(self._config.clock),
             self._config.l2,
             len(self._tenants),
@@ -187,17 +219,19 @@ class Paging:
     def begin(self) -> None:
         """Put pages where they are at first: on the device as far as there is room, or remote."""
         for app in range(len(self._tenants)):
-            memory = self._memory_of[app]
             self._place_own(self._own[app])
             for tag in self._all_pages(app):
                 if tag in self._own[app]:
                     continue
                 if self._stays(tag) or self._paging.migration != "fault":
                     self.placement.map_remote(tag)
-                elif self._paging.arrays == "device" and (memory.room is None or memory.free()):
-                    self.placement.place(tag)
-            if memory.blocks and self._several_sizes:
-                self.driver.join(memory.pages())
+                elif self._paging.arrays == "device":
+                    memory = self.memories.home(tag, 0)
+                    if memory.room is None or memory.free():
+                        self.placement.place(tag, memory)
+            for memory in self.memories.of_app(app):
+                if memory.blocks and self._several_sizes:
+                    self.driver.join(memory.pages())
 
     # -- what the machine asks for ---------------------------------------------------------------
 
@@ -207,35 +241,43 @@ class Paging:
             return to_dram
         return RouteBeyond(to_dram, self.host.requests)
 
-    def before(self, walkers: Stage, instance: int, several: bool) -> PageFaults:
-        """The stage in front of the walkers of a domain."""
+    def before(self, below: Stage, domain: Domain, several: bool) -> PageFaults:
+        """The stage in front of the walkers of a domain, or of what stands before these."""
+        instance = domain.index
         name = f"faults[{instance}]" if several else "faults"
         config, paging = self._config, self._paging
+        gpu = instance if config.node is not None else 0
+
+        def waiting_warps(tag: int) -> list[int]:
+            found = (sm for tlb in self.first_tlbs for sm in tlb.waiting_warps(tag))
+            return [sm for sm in found if sm in domain.sms]
+
         site = FaultSite(
             self._env,
             name,
             instance,
             config.walk.queue,
             len(self._tenants),
-            None if paging.utlb_faults is None else self._waiting_warps,
+            None if paging.utlb_faults is None else waiting_warps,
             paging.utlb_faults,
             config.sms_per_tpc,
             paging.fault_interval.cycles(config.clock),
             0 if paging.host_walk is None else paging.host_walk.cycles(config.clock),
             HOST_BASE // self._page,
         )
-        stage = PageFaults(site, walkers, self.driver.buffer, self.driver.wake)
+        stage = PageFaults(site, below, self.driver.buffers[gpu], self.driver.wake)
         self.stages.append(stage)
+        self._stages_of[gpu].append(stage)
         return stage
 
     def watched(self, way: Sink) -> Sink:
         """The way out of an SM, on which stores and accesses are noted."""
-        counts = any(memory.eviction.counts for memory in self._memory_of)
-        return WatchedWay(way, self._memory_of, counts)
+        counts = any(memory.eviction.counts for memory in self.memories.all)
+        return WatchedWay(way, self.memories, counts)
 
     def attach(self, board: SignalBoard) -> None:
         """Hand its policies the signals of the machine."""
-        everywhere = board.at(range(self._config.sm.count))
+        everywhere = board.at(range(self._config.sms))
         for _, policy in self.driver.policies():
             policy.attach(everywhere)  # type: ignore[attr-defined]
         if self.mover is not None:
@@ -245,7 +287,7 @@ class Paging:
     def components(self) -> Iterator[Component]:
         """All of them but the stages."""
         yield self.driver
-        yield self.link
+        yield from self.links
         if self.host is not None:
             yield self.host
 
@@ -270,11 +312,8 @@ class Paging:
 
     # -- helpers ---------------------------------------------------------------------------------
 
-    def _waiting_warps(self, tag: int) -> list[int]:
-        return [sm for tlb in self.first_tlbs for sm in tlb.waiting_warps(tag)]
-
-    def _replay(self, still: Collection[int]) -> None:
-        for stage in self.stages:
+    def _replay(self, gpu: int, still: Collection[int]) -> None:
+        for stage in self._stages_of[gpu]:
             stage.replay(still)
 
     def _arrays(self, app: int) -> Sequence[Buffer]:
@@ -308,6 +347,12 @@ class Paging:
         for size, first in sorted(found):
             if all(tag in tags for tag in range(first, first + size)):
                 self.placement.join(first, size)
+
+
+def _memories_by_gpu(tables: PageTables) -> Sequence[Sequence[Memory]]:
+    """By GPU and application, the memories in which pages get frames."""
+    table = tables.table
+    return table.by_gpu if isinstance(table, NodeTable) else [table.memories]
 
 
 def check_pinned(paging: PagingConfig, tenants: Sequence[Tenant]) -> None:

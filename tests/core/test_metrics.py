@@ -13,6 +13,7 @@ from gpusim.core.errors import UserError
 from gpusim.core.metrics import (
     Formula,
     GigabytesPerSecond,
+    MeanPerCycle,
     MeanRatio,
     Metric,
     Most,
@@ -75,6 +76,7 @@ def test_sums_are_read() -> None:
         (Total("hits - 2 * lookups"), 13 - 80),
         (Total("hits + other.walks"), 20),
         (PerCycle("hits"), 0.13),
+        (MeanPerCycle("hits"), 13 / 300),
         (PerKiloInstruction("hits"), 26),
         (GigabytesPerSecond("lookups"), 40 / 50),
         (Most("hits"), 10),

@@ -185,8 +185,6 @@ def test_what_does_not_run_on_a_node_is_refused() -> None:
     ):
         with pytest.raises(UserError, match=what):
             load_model("tiny", [], sets | more)
-    with pytest.raises(UserError, match="not with paging"):
-        load_model("tiny", ["demand-paging"], sets)
     with pytest.raises(UserError, match="not with mig"):
         load_model("a100-mig", [], sets)
 

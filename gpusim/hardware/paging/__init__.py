@@ -8,7 +8,7 @@ the host (`host`), and come when they are accessed often (`access_counters`).
 
 from gpusim.hardware.paging.access_counters import AccessCounters
 from gpusim.hardware.paging.access_monitor import WatchedWay
-from gpusim.hardware.paging.device_memory import DeviceMemory
+from gpusim.hardware.paging.device_memory import DeviceMemories, DeviceMemory
 from gpusim.hardware.paging.driver import Driver, DriverSite
 from gpusim.hardware.paging.eviction import Eviction
 from gpusim.hardware.paging.fault import Fault, FaultBuffer
@@ -23,6 +23,7 @@ __all__ = [
     "HEADER_BYTES",
     "HOST_BASE",
     "AccessCounters",
+    "DeviceMemories",
     "DeviceMemory",
     "Driver",
     "DriverSite",

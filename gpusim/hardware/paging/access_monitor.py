@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from gpusim.core.engine import Sink, Wakeable
-from gpusim.core.mapping import ASID_SHIFT
 from gpusim.core.request import Kind, MemoryRequest
-from gpusim.hardware.paging.device_memory import DeviceMemory
+from gpusim.hardware.paging.device_memory import DeviceMemories
 
 _LOAD: Final = int(Kind.LOAD)
 _WALK: Final = int(Kind.WALK)
@@ -19,14 +17,14 @@ class WatchedWay(Sink):
 
     Args:
         way: where they go.
-        memory_of: by application, the device memory that its pages lie in.
+        memories: the device memories.
         counts: whether eviction policies want to know what is used.
     """
 
-    def __init__(self, way: Sink, memory_of: Sequence[DeviceMemory], counts: bool) -> None:
+    def __init__(self, way: Sink, memories: DeviceMemories, counts: bool) -> None:
         self.name = way.name
         self._way = way
-        self._memory_of = memory_of
+        self._memories = memories
         self._counts = counts
 
     @property
@@ -38,9 +36,17 @@ class WatchedWay(Sink):
 
     def send(self, item: MemoryRequest, extra_cycles: int = 0) -> None:
         if item.kind != _WALK:
-            memory = self._memory_of[item.tag >> ASID_SHIFT]
-            if item.kind != _LOAD and memory.holds(item.tag):
-                memory.written.add(item.tag)
-            if self._counts:
-                memory.accessed(item.tag)
+            self._note(item)
         self._way.send(item, extra_cycles)
+
+    def _note(self, access: MemoryRequest) -> None:
+        """Note the page of an access of an SM."""
+        stores = access.kind != _LOAD
+        if not stores and not self._counts:
+            return
+        memory = self._memories.of_access(access.tag)
+        if memory is not None:
+            if stores and memory.holds(access.tag):
+                memory.written.add(access.tag)
+            if self._counts:
+                memory.accessed(access.tag)

@@ -1,10 +1,11 @@
-"""A device memory under demand paging: its room, its blocks of pages, and which is evicted."""
+"""Device memories under demand paging: their room, their blocks of pages, and which is evicted."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from gpusim.core.errors import UserError
+from gpusim.core.mapping import ASID_SHIFT
 from gpusim.hardware.paging.eviction import Eviction
 
 
@@ -15,6 +16,7 @@ class DeviceMemory:
         room: pages that fit; None: any number.
         block_pages: pages of a block.
         eviction: which block goes.
+        gpu: whose it is.
 
     Attributes:
         used: pages that are there, or for which room is kept.
@@ -23,8 +25,11 @@ class DeviceMemory:
             first page.
     """
 
-    def __init__(self, room: int | None, block_pages: int, eviction: Eviction) -> None:
+    def __init__(
+        self, room: int | None, block_pages: int, eviction: Eviction, gpu: int = 0
+    ) -> None:
         self.room = room
+        self.gpu = gpu
         self.eviction = eviction
         self.used = 0
         self.written: set[int] = set()
@@ -98,3 +103,45 @@ class DeviceMemory:
         """All pages that are there."""
         for pages in self.blocks.values():
             yield from pages
+
+
+class DeviceMemories:
+    """The device memories of a machine.
+
+    Args:
+        by_gpu: by GPU and application, the memory that its pages lie in there; applications may
+            share one.
+        place: the GPU in whose memory a page will lie that a GPU asks for.
+
+    Attributes:
+        all: each once.
+    """
+
+    def __init__(
+        self, by_gpu: Sequence[Sequence[DeviceMemory]], place: Callable[[int, int], int]
+    ) -> None:
+        self.all = list(dict.fromkeys(one for memories in by_gpu for one in memories))
+        self._by_gpu = by_gpu
+        self._place = place
+
+    def home(self, tag: int, gpu: int) -> DeviceMemory:
+        """The memory that a page comes to if a GPU asks for it."""
+        return self._by_gpu[self._place(tag, gpu)][tag >> ASID_SHIFT]
+
+    def of_app(self, app: int) -> Iterator[DeviceMemory]:
+        """Those in which pages of an application may lie."""
+        for memories in self._by_gpu:
+            yield memories[app]
+
+    def of_access(self, tag: int) -> DeviceMemory | None:
+        """The memory whose books an access to a page concerns; None: those of none."""
+        only = len(self._by_gpu) == 1
+        return self._by_gpu[0][tag >> ASID_SHIFT] if only else self.holding(tag)
+
+    def holding(self, tag: int) -> DeviceMemory | None:
+        """The memory that a page is in; None: it is in none."""
+        for memories in self._by_gpu:
+            memory = memories[tag >> ASID_SHIFT]
+            if memory.holds(tag):
+                return memory
+        return None

@@ -15,7 +15,7 @@ from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import ASID_SHIFT
 from gpusim.files.units import Hertz
 from gpusim.hardware.paging.batch_costs import BatchCosts
-from gpusim.hardware.paging.device_memory import DeviceMemory
+from gpusim.hardware.paging.device_memory import DeviceMemories, DeviceMemory
 from gpusim.hardware.paging.driver_counters import DriverCounters, PagingCounters, PlaceCounters
 from gpusim.hardware.paging.fault import Fault, FaultBuffer, named_pages
 from gpusim.hardware.paging.link import Link
@@ -37,6 +37,7 @@ class DriverSite:
         config: its times and limits.
         clock: of the core.
         page_bytes: of the smallest pages.
+        apps: applications that share the machine.
         shootdown: cycles from the request of a shootdown to the cycle in which pages are
             forgotten, and from then to its acknowledgement.
         wholes: sizes of the pages that pages which have come may make around a page, in the
@@ -47,6 +48,7 @@ class DriverSite:
     config: PagingConfig
     clock: Hertz
     page_bytes: int
+    apps: int
     shootdown: tuple[int, int] = (0, 0)
     wholes: Callable[[int], Sequence[int]] = _stay_small
 
@@ -63,14 +65,15 @@ class Driver(Component):
 
     Args:
         site: where it stands.
-        memory_of: by application, the device memory that its pages lie in.
+        memories: the device memories.
         placement: maps pages, and takes them away.
         prefetch: the policy.
+        links: by GPU, the link to the host.
+        replay: called at the end of a batch with the GPU whose faults it served, and the pages of
+            its faults that are still to be served: all others of this GPU walk again.
 
     Attributes:
-        buffer: where the faults of all stages come in.
-        replay: called at the end of a batch with the pages of faults that are still to be served:
-            all others walk again.
+        buffers: by GPU, where its faults come in.
         on_batch: announces a batch: cycles in which it began and ended, faults, pages that were
             asked for, pages that came, pages that left, blocks of 2 MiB of its faults, those of
             them that were in no batch before.
@@ -97,16 +100,16 @@ class Driver(Component):
     def __init__(
         self,
         site: DriverSite,
-        memory_of: Sequence[DeviceMemory],
+        memories: DeviceMemories,
         placement: Placement,
         prefetch: PagePrefetch,
-        link: Link,
-        replay: Callable[[Collection[int]], None],
+        links: Sequence[Link],
+        replay: Callable[[int, Collection[int]], None],
     ) -> None:
         config = site.config
         self.env = site.env
-        self.buffer = FaultBuffer(config.fault_buffer)
-        self.counters = [PagingCounters() for _ in memory_of]
+        self.buffers = [FaultBuffer(config.fault_buffer) for _ in links]
+        self.counters = [PagingCounters() for _ in range(site.apps)]
         self.whole = DriverCounters()
         self.on_batch: Probe[[int, int, int, int, int, int, int, int]] = Probe()
         self._config = config
@@ -114,15 +117,17 @@ class Driver(Component):
         self._page_bytes = site.page_bytes
         self._wholes = site.wholes
         self._message, self._acknowledge = site.shootdown
-        self._memory_of = memory_of
+        self._memories = memories
         self._placement = placement
         self._prefetch = prefetch
-        self._link = link
+        self._links = links
         self._replay = replay
         self._coming: set[int] = set()
         """Pages of the batch that is served."""
         self._asked: list[int] = []
         """Pages of the batch that faults asked for; kept when the batch has been served."""
+        self._next = 0
+        """The GPU whose faults are served next, if it has some."""
         self._moves: dict[int, list[int]] = {}
         """Blocks that were accessed often over the link, and their remote pages."""
         self._busy = False
@@ -148,7 +153,7 @@ class Driver(Component):
 
     def there(self, tag: int) -> bool:
         """Whether a page is on the device, or comes with this batch."""
-        return tag in self._coming or self._memory_of[tag >> ASID_SHIFT].holds(tag)
+        return tag in self._coming or self._memories.holding(tag) is not None
 
     def may_come(self, tag: int) -> bool:
         """Whether it lies in an array that may be on the device."""
@@ -159,9 +164,11 @@ class Driver(Component):
     def _run(self) -> Generator[int | None, None, None]:
         while True:
             self._counted = self.env._now
-            if self.buffer.faults and (self._busy or self._due <= self.env._now):
+            gpu = self._waiting_gpu()
+            if gpu >= 0 and (self._busy or self._due <= self.env._now):
                 self._due = NEVER
-                work = self._serve(self.buffer.take(self._config.batch))
+                self._next = gpu + 1
+                work = self._serve(gpu, self.buffers[gpu].take(self._config.batch))
             elif self._moves:
                 work = self._move(self._moves.pop(next(iter(self._moves))))
             else:
@@ -174,14 +181,23 @@ class Driver(Component):
                     yield pause
             self._count_work()
 
+    def _waiting_gpu(self) -> int:
+        """The GPU whose faults are served now: those that have some take turns; -1: none has."""
+        gpus = len(self.buffers)
+        for step in range(gpus):
+            gpu = (self._next + step) % gpus
+            if self.buffers[gpu].faults:
+                return gpu
+        return -1
+
     def _count_work(self) -> None:
         """Count the cycles in which it has worked, up to now."""
         if self._busy:
             self.whole.busy_cycles += self.env._now - self._counted
             self._counted = self.env._now
 
-    def _serve(self, batch: list[Fault]) -> Iterator[int]:
-        """A batch of faults."""
+    def _serve(self, gpu: int, batch: list[Fault]) -> Iterator[int]:
+        """A batch of faults of a GPU."""
         began = self.env._now
         wanted: dict[int, Fault] = {}
         for fault in batch:
@@ -202,17 +218,17 @@ class Driver(Component):
         for tag in remote:
             self._placement.map_remote(tag)
             self.counters[tag >> ASID_SHIFT].faults_remote += 1
-        for memory in dict.fromkeys(self._memory_of):
-            mine = {
-                tag: fault
-                for tag, fault in wanted.items()
-                if self._memory_of[fault.app] is memory and self._placement.moves(tag)
-            }
-            if mine:
-                yield from self._bring(memory, mine, came)
+        homes: dict[DeviceMemory, dict[int, Fault]] = {}
+        for tag, fault in wanted.items():
+            if self._placement.moves(tag):
+                homes.setdefault(self._memories.home(tag, gpu), {})[tag] = fault
+        for memory in self._memories.all:
+            if memory in homes:
+                yield from self._bring(memory, homes[memory], gpu, came)
+        buffer = self.buffers[gpu]
         if self._config.replay == "all":
-            self.buffer.flush()
-        self._replay({fault.tag for fault in self.buffer.faults}.difference(came, remote))
+            buffer.flush()
+        self._replay(gpu, {fault.tag for fault in buffer.faults}.difference(came, remote))
         if self.on_batch.listeners:
             left = sum(one.pages_out for one in self.counters) - left
             self.on_batch(
@@ -227,12 +243,12 @@ class Driver(Component):
             )
 
     def _bring(
-        self, memory: DeviceMemory, wanted: dict[int, Fault], came: list[int]
+        self, memory: DeviceMemory, wanted: dict[int, Fault], gpu: int, came: list[int]
     ) -> Iterator[int]:
         """Bring pages that were asked for, and more if the policy says so and there is room."""
         asked = list(wanted)
         self._coming = set(asked)
-        more = [tag for fault in wanted.values() for tag in self._more(fault)]
+        more = [tag for one in wanted.values() for tag in self._more(one, memory, gpu)]
         yield from self._make_room(memory, len(asked) + len(more), asked)
         room = len(asked) + len(more) if memory.room is None else memory.free()
         served, more = asked[:room], more[: max(room - len(asked), 0)]
@@ -246,16 +262,18 @@ class Driver(Component):
         came += served + more
         self._coming = set()
 
-    def _more(self, fault: Fault) -> Iterator[int]:
-        """Pages that come with that of a fault."""
+    def _more(self, fault: Fault, memory: DeviceMemory, gpu: int) -> Iterator[int]:
+        """Pages that come with that of a fault of a GPU: to the same memory [our choice]."""
         for tag in self._prefetch.pages(fault, self):
-            if self.may_come(tag) and not self.there(tag):
+            if not self.may_come(tag) or self.there(tag):
+                continue
+            if self._memories.home(tag, gpu) is memory:
                 self._coming.add(tag)
                 yield tag
 
     def _move(self, pages: list[int]) -> Iterator[int]:
         """Pages that were accessed often over the link come to the device."""
-        memory = self._memory_of[pages[0] >> ASID_SHIFT]
+        memory = self._memories.home(pages[0], 0)
         yield self._costs.handling(pages[:1])
         yield from self._make_room(memory, len(pages), ())
         if self._message:
@@ -273,10 +291,10 @@ class Driver(Component):
         """Move pages to the device and map them."""
         memory.reserve(len(pages))
         yield self._costs.preparing(len(pages))
-        for arrival, run in self._send(pages, to_host=False):
+        for arrival, run in self._send(memory.gpu, pages, to_host=False):
             yield arrival - self.env._now
             for tag in run:
-                self._placement.bring(tag)
+                self._placement.bring(tag, memory.gpu)
                 memory.add(tag)
         for block in dict.fromkeys(memory.block_of(tag) for tag in pages):
             memory.came(block)
@@ -288,8 +306,8 @@ class Driver(Component):
             (size, tag // size * size) for tag in pages for size in self._wholes(tag)
         )
         for size, first in sorted(found):
-            memory = self._memory_of[first >> ASID_SHIFT]
-            if all(memory.holds(tag) for tag in range(first, first + size)):
+            memory = self._memories.holding(first)
+            if memory is not None and all(memory.holds(tag) for tag in range(first, first + size)):
                 self._placement.join(first, size)
 
     # -- room ------------------------------------------------------------------------------------
@@ -310,7 +328,7 @@ class Driver(Component):
 
     def _keep_free(self) -> Iterator[int]:
         """Let blocks leave ahead of need, none of which warps are about to use."""
-        for memory in dict.fromkeys(self._memory_of):
+        for memory in self._memories.all:
             if memory.room is None:
                 continue
             spared = {memory.block_of(tag) for tag in self._asked}
@@ -334,14 +352,16 @@ class Driver(Component):
             self.counters[app].evictions += 1
         self.whole.shootdowns += 1
         yield self._acknowledge
-        for arrival, _ in self._send(written, to_host=True):
+        for arrival, _ in self._send(memory.gpu, written, to_host=True):
             yield arrival - self.env._now
 
-    def _send(self, pages: Iterable[int], *, to_host: bool) -> list[tuple[int, list[int]]]:
-        """Give the link all that is to move: when each piece arrives, and its pages."""
-        size = self._page_bytes
+    def _send(
+        self, gpu: int, pages: Iterable[int], *, to_host: bool
+    ) -> list[tuple[int, list[int]]]:
+        """Give the link of a GPU all that is to move: when each piece arrives, and its pages."""
+        size, link = self._page_bytes, self._links[gpu]
         return [
-            (self._link.move_pages(run[0] >> ASID_SHIFT, len(run) * size, to_host=to_host), run)
+            (link.move_pages(run[0] >> ASID_SHIFT, len(run) * size, to_host=to_host), run)
             for run in self._runs(pages)
         ]
 
@@ -360,12 +380,17 @@ class Driver(Component):
     # -- reports ---------------------------------------------------------------------------------
 
     def in_flight(self) -> int:
-        return len(self.buffer.faults) + len(self._moves) + self._busy
+        return self._faults + len(self._moves) + self._busy
+
+    @property
+    def _faults(self) -> int:
+        """Faults that wait for it."""
+        return sum(len(buffer.faults) for buffer in self.buffers)
 
     def waiting(self) -> Iterator[str]:
         if self.in_flight():
             doing = "works" if self._busy else "sleeps"
-            yield f"driver: {doing}; {len(self.buffer.faults)} faults wait for it"
+            yield f"driver: {doing}; {self._faults} faults wait for it"
         if self.in_flight() and self._asked:
             left = sum(one.pages_out for one in self.counters)
             yield (
@@ -375,7 +400,7 @@ class Driver(Component):
 
     def policies(self) -> Iterator[tuple[str, object]]:
         yield "paging.prefetch", self._prefetch
-        for memory in dict.fromkeys(self._memory_of):
+        for memory in self._memories.all:
             yield "paging.eviction", memory.eviction
 
     def recordable(self) -> Iterable[tuple[str, Any]]:
@@ -383,8 +408,8 @@ class Driver(Component):
 
     def app_counters(self, app: int) -> Iterable[object]:
         counters = self.counters[app]
-        counters.faults_written = self.buffer.written[app]
-        counters.faults_flushed = self.buffer.flushed[app]
+        counters.faults_written = sum(buffer.written[app] for buffer in self.buffers)
+        counters.faults_flushed = sum(buffer.flushed[app] for buffer in self.buffers)
         return counters, PlaceCounters(*self._placement.count(app))
 
     def shared_counters(self) -> Iterable[object]:

@@ -1,4 +1,4 @@
-"""The link between the GPU and the host: two lanes, each of which moves one thing after another."""
+"""The link between a GPU and the host: two lanes, each of which moves one thing after another."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpusim.config.paging import LinkConfig
 from gpusim.core.component import Component
 from gpusim.core.counters import count
 from gpusim.core.engine import EventLoop, Port, Probe
-from gpusim.core.metrics import GigabytesPerSecond, Metric, PerCycle, declare_metrics
+from gpusim.core.metrics import GigabytesPerSecond, MeanPerCycle, Metric, declare_metrics
 from gpusim.files.units import Hertz
 
 
@@ -40,13 +40,16 @@ declare_metrics(
         GigabytesPerSecond("bytes_to_host"),
     ),
     Metric(
-        "link_use", "fraction", "time that the lane to the GPU is busy", PerCycle("busy_to_device")
+        "link_use",
+        "fraction",
+        "time that the lane to the GPU is busy",
+        MeanPerCycle("busy_to_device"),
     ),
     Metric(
         "link_back_use",
         "fraction",
         "time that the lane to the host is busy",
-        PerCycle("busy_to_host"),
+        MeanPerCycle("busy_to_host"),
     ),
 )
 
@@ -79,16 +82,22 @@ class Link(Component):
     A lane is busy from the beginning of a transfer's overhead to its last byte, which arrives a
     latency later.  A transfer is counted when its lane has moved it, its cycles as they pass.
 
+    Args:
+        gpu: whose it is; None: there is one.
+
     Attributes:
         on_transfer: announces a transfer: application, whether it goes to the host, bytes, cycles
             in which its lane begins with it and has moved it, and in which its last byte arrives.
     """
 
-    name = "link"
     path = "link"
 
-    def __init__(self, env: EventLoop, config: LinkConfig, clock: Hertz, apps: int) -> None:
+    def __init__(
+        self, env: EventLoop, config: LinkConfig, clock: Hertz, apps: int, gpu: int | None = None
+    ) -> None:
         self.env = env
+        self.name = "link" if gpu is None else f"link[{gpu}→host]"
+        self.instance = gpu or 0
         self.counters = [LinkCounters() for _ in range(apps)]
         self.on_transfer: Probe[[int, bool, int, int, int, int]] = Probe()
         self._latency = config.latency.cycles(clock)
@@ -100,7 +109,7 @@ class Link(Component):
         """When the lanes to the device and to the host have moved all that they were given."""
         self._lanes: list[list[_Transfer]] = [[], []]
         """What they have not moved, the first first."""
-        self._moved: Port[_Transfer] = Port(env, "link.moved")
+        self._moved: Port[_Transfer] = Port(env, f"{self.name}.moved")
         self.process = env.start(self._run())
         self._moved.connect(self.process)
 

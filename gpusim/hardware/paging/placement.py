@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from gpusim.core.mapping import ASID_SHIFT, Mapping
 from gpusim.core.stage import Pages
-from gpusim.hardware.paging.device_memory import DeviceMemory
+from gpusim.hardware.paging.device_memory import DeviceMemories, DeviceMemory
 from gpusim.hardware.paging.host import HOST_BASE
 
 
@@ -15,8 +16,8 @@ class Placement:
 
     Args:
         pages: the pages of all address spaces.
-        map_new: maps a page that is not mapped to a free frame.
-        memory_of: by application, the device memory that its pages lie in.
+        map_new: maps a page that is not mapped to a free frame of a GPU.
+        memories: the device memories.
         stays: whether a page stays with the host, whatever happens.
         remote: whether all pages are with the host until something else moves them.
         drop: forgets the lines of a frame, which has another page now.
@@ -25,23 +26,23 @@ class Placement:
     def __init__(
         self,
         pages: Pages,
-        map_new: Callable[[int], Mapping],
-        memory_of: Sequence[DeviceMemory],
+        map_new: Callable[[int, int], Mapping],
+        memories: DeviceMemories,
         stays: Callable[[int], bool],
         remote: bool,
         drop: Callable[[Mapping], None],
     ) -> None:
         self._pages = pages
         self._map_new = map_new
-        self._memory_of = memory_of
+        self._memories = memories
         self._first_host_frame = HOST_BASE // pages.page_bytes
         self._stays = stays
         self._remote = remote
         self._drop = drop
         self._host_frames: dict[int, int] = {}
         self._host_pages: list[int] = []
-        self._placed = [0 for _ in memory_of]
-        self._taken = [0 for _ in memory_of]
+        self._placed: Counter[int] = Counter()
+        self._taken: Counter[int] = Counter()
 
     # -- what there is ----------------------------------------------------------------------------
 
@@ -72,28 +73,28 @@ class Placement:
 
     def count(self, app: int) -> tuple[int, int, int]:
         """Pages of an application placed at first, there now, and taken away by events."""
-        mine = [tag for tag in self._memory_of[app].pages() if tag >> ASID_SHIFT == app]
+        there = (tag for memory in self._memories.of_app(app) for tag in memory.pages())
+        mine = [tag for tag in there if tag >> ASID_SHIFT == app]
         resident = sum(self.there(tag) and not self.is_remote(tag) for tag in mine)
         return self._placed[app], resident, self._taken[app] + len(mine) - resident
 
     # -- changes ----------------------------------------------------------------------------------
 
-    def bring(self, tag: int) -> None:
-        """A page has come: it is mapped to a free frame."""
-        self._drop(self._map_new(tag))
+    def bring(self, tag: int, gpu: int) -> None:
+        """A page has come: it is mapped to a free frame of a GPU."""
+        self._drop(self._map_new(tag, gpu))
 
-    def place(self, tag: int) -> None:
+    def place(self, tag: int, memory: DeviceMemory) -> None:
         """A page is on the device from the beginning."""
-        memory = self._memory_of[tag >> ASID_SHIFT]
         memory.reserve(1)
         memory.add(tag)
         memory.came(memory.block_of(tag))
-        self._map_new(tag)
+        self._map_new(tag, memory.gpu)
         self._placed[tag >> ASID_SHIFT] += 1
 
     def own(self, tag: int) -> None:
         """A page is the device's own: it is there from the beginning, and no block has it."""
-        self._map_new(tag)
+        self._map_new(tag, self._memories.home(tag, 0).gpu)
 
     def map_remote(self, tag: int) -> None:
         """A page is read and written over the link from now on."""
@@ -133,7 +134,7 @@ class Placement:
 
     def forget_if_taken(self, tag: int) -> None:
         """Learn that an event has taken a page away from the device."""
-        memory = self._memory_of[tag >> ASID_SHIFT]
-        if memory.holds(tag) and not self.there(tag):
+        memory = self._memories.holding(tag)
+        if memory is not None and not self.there(tag):
             memory.discard(tag)
             self._taken[tag >> ASID_SHIFT] += 1

@@ -75,7 +75,7 @@ class NodeTable(PageTable):
         on_demand, self.on_demand = self.on_demand, self.on_demand or self._where.by_touch
         super().begin(asid, arrays)
         self.on_demand = on_demand
-        if self._where.by_touch and self.by_gpu[0][asid].eager:
+        if self._where.by_touch and self.by_gpu[0][asid].eager and not on_demand:
             for array in arrays:
                 if array.gpu is not None:
                     self._place_ahead(asid, array)
@@ -107,6 +107,18 @@ class NodeTable(PageTable):
         """What covers a page, which is placed now if `gpu` is the first that asks for it."""
         self.asking = gpu
         return self.walk(tag >> ASID_SHIFT, tag & VPN_MASK).mapping
+
+    def place(self, tag: int, gpu: int) -> Mapping:
+        """Map a page to frames of a GPU, unless it is mapped."""
+        path = self._paths.get(tag)
+        if path is not None:
+            return path.mapping
+        self.asking = gpu
+        asid, vpn = tag >> ASID_SHIFT, tag & VPN_MASK
+        frames = self._frames_of(gpu, asid, vpn)
+        self.mapped_pages += 1
+        first = vpn // frames.pages * frames.pages
+        return self._enter(asid, first, frames.pfn, frames.pages).mapping
 
     def move(self, mapping: Mapping, gpu: int) -> bool:
         """Give a page frames of a GPU, its copy if it has one; False: there are none of its size.
@@ -214,6 +226,10 @@ class NodeTable(PageTable):
         gpu = self.asking
         if self.of_users(vpn):
             gpu = self._where.place(asid, vpn, self.asking)
+        return self._frames_of(gpu, asid, vpn)
+
+    def _frames_of(self, gpu: int, asid: int, vpn: int) -> Frames:
+        """Frames of a GPU that no page lies in."""
         frames = self.by_gpu[gpu][asid].new_frames(asid, vpn)
         self._given[frames.pfn] = frames.pages
         return frames
@@ -249,7 +265,8 @@ class SharedTable(PageTable):
         return self._node.walk(asid, vpn)
 
     def look(self, asid: int, vpn: int) -> PagePath:
-        return self.walk(asid, vpn)
+        self._node.asking = self._gpu
+        return self._node.look(asid, vpn)
 
     def find(self, tag: int) -> Mapping | None:
         return self._node.find(tag)
@@ -270,6 +287,19 @@ class GpuTable(SharedTable):
             return self._laid_out(path.mapping.tag, path.mapping) if self.moves else path
         mapping = super().walk(asid, vpn).mapping
         return self._put(self._node.of_gpu(mapping.tag, self._gpu) or mapping)
+
+    def look(self, asid: int, vpn: int) -> PagePath:
+        node, tag = self._node, asid << ASID_SHIFT | vpn
+        if node.on_demand and node.of_users(tag) and node.find(tag) is None:
+            return self._without(tag)
+        return self.walk(asid, vpn)
+
+    def _without(self, tag: int) -> PagePath:
+        """What the walk of a page reads that is not in this table."""
+        if self.layout is not None:
+            return self._laid_out(tag, None)
+        entries, prefixes = self._trace(tag >> ASID_SHIFT, tag & VPN_MASK, self._unit)
+        return PagePath(entries, prefixes, NOWHERE)
 
     def stale(self) -> Iterator[str]:
         """Pages that lie elsewhere than this table says, a line each: at the end there are none."""
@@ -309,13 +339,9 @@ class FarTable(GpuTable):
         self.on_demand = True
 
     def look(self, asid: int, vpn: int) -> PagePath:
-        own = not self._node.of_users(vpn)
-        if own or asid << ASID_SHIFT | vpn in self._paths:
-            return self.walk(asid, vpn)
-        if self.layout is not None:
-            return self._laid_out(asid << ASID_SHIFT | vpn, None)
-        entries, prefixes = self._trace(asid, vpn, self._unit)
-        return PagePath(entries, prefixes, NOWHERE)
+        tag = asid << ASID_SHIFT | vpn
+        own = not self._node.of_users(tag)
+        return self.walk(asid, vpn) if own or tag in self._paths else self._without(tag)
 
     def find(self, tag: int) -> Mapping | None:
         path = self._paths.get(tag)

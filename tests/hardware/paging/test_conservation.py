@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gpusim.config.schema import ShootdownConfig
 from gpusim.core.policy import PolicyConfig
 from gpusim.files.units import Bytes, cycles
-from gpusim.hardware.paging import HEADER_BYTES
+from gpusim.hardware.paging import HEADER_BYTES, Link
 from gpusim.machine import Machine
 from tests.examples import examples
 from tests.hardware.paging.bench import PAGE, load, paged, run, store
@@ -54,16 +54,21 @@ class Moved:
 
     def __init__(self) -> None:
         self.bytes = {False: 0, True: 0}
-        self.ends = {False: 0, True: 0}
 
     def attach(self, machine: Machine) -> None:
         assert machine.paging is not None
-        machine.paging.link.on_transfer.listen(self.moved)
+        for link in machine.paging.links:
+            self._listen(link)
 
-    def moved(self, app: int, to_host: bool, size: int, begin: int, end: int, at: int) -> None:
-        assert self.ends[to_host] <= begin < end <= at, "a lane moves one thing after another"
-        self.ends[to_host] = end
-        self.bytes[to_host] += size
+    def _listen(self, link: Link) -> None:
+        ends = {False: 0, True: 0}
+
+        def moved(app: int, to_host: bool, size: int, begin: int, end: int, at: int) -> None:
+            assert ends[to_host] <= begin < end <= at, "a lane moves one thing after another"
+            ends[to_host] = end
+            self.bytes[to_host] += size
+
+        link.on_transfer.listen(moved)
 
 
 @settings(max_examples=examples(80), deadline=None)
