@@ -15,6 +15,7 @@ from gpusim.config.auxiliary import SIDE_CACHES, InstructionCacheConfig, SideCac
 from gpusim.config.choices import choice_of
 from gpusim.config.dram import DramConfig
 from gpusim.config.field_facts import later
+from gpusim.config.mapping_calls import MappingCallsConfig
 from gpusim.config.mig import MigConfig
 from gpusim.config.node import NodeConfig
 from gpusim.config.paging import PagingConfig
@@ -285,6 +286,8 @@ class GpuConfig:
         speculation: loads fetch their lines at guessed frames while they wait for translations;
             None: they do not.
         shootdown: what a shootdown takes; None: nothing but what has to be translated again.
+        mapping_calls: what calls take by which a program maps and unmaps pieces of an array; None:
+            what its defaults say.
         scalar, constant, read_only, instruction: side caches, for accesses of these kinds.
         watchdog: cycles without progress after which a run is stopped; those in which it only waits
             for the next event do not count.
@@ -314,6 +317,7 @@ class GpuConfig:
     fbt: FbtConfig | None = None
     paging: PagingConfig | None = None
     shootdown: ShootdownConfig | None = None
+    mapping_calls: MappingCallsConfig | None = None
     speculation: SpeculationConfig | None = None
     scalar: SideCacheConfig | None = None
     constant: SideCacheConfig | None = None

@@ -263,12 +263,15 @@ class Buffer:
         bytes: its size.
         gpu: the GPU of a node in whose memory it lies, numbered among those of its application;
             None: where the machine places its pages.
+        piece: bytes that are mapped at a time, by the program itself (`MappingCall`), of an array
+            that at first has addresses alone; 0: all of it is there.
     """
 
     name: str
     base: int
     bytes: int
     gpu: int | None = None
+    piece: int = 0
 
 
 class Launch(Protocol):

@@ -34,6 +34,7 @@ from gpusim.hardware.walk import WarpWalkers
 from gpusim.machine.auxiliary_caches import build_sides
 from gpusim.machine.domains import divide, gpus_of
 from gpusim.machine.first_runs import FirstRuns
+from gpusim.machine.mapping_calls import calls_of
 from gpusim.machine.memory_system import MemorySystem, nothing_beyond
 from gpusim.machine.node import Node
 from gpusim.machine.page_tables import build_page_tables
@@ -138,6 +139,7 @@ class Machine:
             check_pinned(self.config.paging, self.tenants)
             site = PagingSite(self.env, self.config, self._tables, self.pages, self._drop)
             self.paging = Paging(site, self.tenants, seed)
+        self.mapping_calls = calls_of(self.env, self.config, self.tenants, self.pages)
         for asid, tenant in enumerate(self.tenants):
             gpus = gpus_of(self._domains, tenant.sms)
             self._tables.begin(asid, tenant.name, tenant.application.buffers, gpus)
@@ -289,7 +291,12 @@ class Machine:
         )
         for app, tenant in enumerate(self.tenants):
             site = ApplicationSite(
-                app, app, tenant.application, self._number_warps, self.first_runs.run_ended
+                app,
+                app,
+                tenant.application,
+                self._number_warps,
+                self.first_runs.run_ended,
+                None if self.mapping_calls is None else self.mapping_calls.perform,
             )
             scheduler = around.make(site, tenant)
             if isinstance(scheduler, SkippingScheduler) and self._pace is not None:
@@ -299,6 +306,7 @@ class Machine:
                 [self.sms[index] for index in tenant.sms], [rooms[index] for index in tenant.sms]
             )
             self.schedulers.append(scheduler)
+        self.page_table.reserved.runs_now = lambda asid: self.schedulers[asid].runs_now()
         self.time_slicer = share_sms(self.env, self.sharing, self.schedulers)
 
     def _number_warps(self, count: int) -> int:
@@ -385,6 +393,8 @@ class Machine:
             yield from system.components
         if self.node is not None:
             yield from self.node.components
+        if self.mapping_calls is not None:
+            yield self.mapping_calls
         yield from self.page_table_levels
         if self.prefetches:
             stages = (*chain.from_iterable(self.stages), *(one.walkers for one in self.systems))

@@ -96,13 +96,19 @@ class PageTables:
             gpus: the GPUs that it has, which its arrays count from 0 on.
 
         Raises:
-            UserError: an array lies with a GPU that the application does not have.
+            UserError: an array lies with a GPU that the application does not have, or is one that
+                its program maps, on a node.
         """
         for one in arrays:
             if one.gpu is not None and one.gpu >= len(gpus):
                 raise UserError(
                     f"array {one.name!r} lies with GPU {one.gpu}, and {name!r} has {len(gpus)}, "
                     "numbered from 0 on: set node.gpus, or run it with fewer"
+                )
+            if one.piece and self.homes is not None:
+                raise UserError(
+                    f"array {one.name!r} of {name!r} is mapped piece by piece by its program, "
+                    "which a node does not have yet: take one GPU"
                 )
         if self.homes is not None:
             self.homes.begin(asid, arrays, gpus)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -11,6 +11,7 @@ from attrs import define, field
 from numpy.typing import DTypeLike, NDArray
 
 from gpusim.core.errors import UserError, few, nearest
+from gpusim.core.mapping_calls import MappingCall
 from gpusim.core.warp_program import Buffer
 
 BASE_ADDRESS = 0x1_0000_0000
@@ -60,7 +61,7 @@ class DeviceArray(Generic[Scalar]):
         base: virtual byte address of the first element.
         element_bytes: size of an element in device memory; a bool takes 1 byte there.
         length: number of elements; 0 is possible.
-        gpu: see `gpusim.core.warp_program.Buffer`.
+        gpu, piece: see `gpusim.core.warp_program.Buffer`.
     """
 
     name: str
@@ -69,6 +70,7 @@ class DeviceArray(Generic[Scalar]):
     element_bytes: int
     length: int
     gpu: int | None = None
+    piece: int = 0
 
     @property
     def bytes(self) -> int:
@@ -87,7 +89,8 @@ class DeviceArray(Generic[Scalar]):
             data: NDArray[Any] = _Blank.of(self.bytes // size, dtype)
         else:
             data = self.data.view(dtype)
-        return DeviceArray(self.name, data, self.base, size, self.bytes // size, self.gpu)
+        length = self.bytes // size
+        return DeviceArray(self.name, data, self.base, size, length, self.gpu, self.piece)
 
 
 Ints: TypeAlias = DeviceArray[np.int32]
@@ -113,6 +116,8 @@ class AddressSpace:
     arrays: list[DeviceArray[np.generic]] = field(factory=list)
     _next: int = BASE_ADDRESS
     _gpu: int | None = None
+    _mapped: dict[str, set[int]] = field(factory=dict)
+    """By name of a reserved array: numbers of its pieces that are mapped."""
 
     @contextmanager
     def on(self, gpu: int) -> Iterator[AddressSpace]:
@@ -188,6 +193,89 @@ class AddressSpace:
         values = _Blank.of(length, dtype)
         return self._place(name, values, values.itemsize)
 
+    def reserve(
+        self,
+        name: str,
+        length: int,
+        dtype: type[Scalar] | np.dtype[Scalar],
+        piece: int = 2 << 20,
+    ) -> DeviceArray[Scalar]:
+        """Reserve addresses for a `blank` array, of which nothing is mapped at first.
+
+        CUDA's cuMemAddressReserve.  Pieces of it are mapped and unmapped by calls that the program
+        yields (`map`, `unmap`); an access to what is not mapped ends the run.
+
+        Args:
+            name: unique among such arrays.
+            length: number of elements.
+            dtype: of an element.
+            piece: bytes that are mapped at a time: 4 KiB times a power of two.
+
+        Raises:
+            UserError: the name is taken, or a piece is of no such size.
+        """
+        if name in self._mapped:
+            raise UserError(f"memory.reserve({name!r}): there is such an array already")
+        if piece < ALIGNMENT_BYTES or piece & (piece - 1):
+            raise UserError(
+                f"memory.reserve({name!r}): piece = {piece} bytes; allowed: 4 KiB times a power of "
+                "two, such as CUDA's 2 MiB or vAttention's 64 KiB"
+            )
+        self._next += -self._next % piece
+        array = self.blank(name, length, dtype)
+        array.piece = piece
+        self._next = array.base + -(-max(array.bytes, 1) // piece) * piece
+        self._mapped[name] = set()
+        return array
+
+    def map(self, array: DeviceArray[Any], first: int, count: int) -> MappingCall:
+        """A call that maps the pieces of some elements which are not mapped: yield it.
+
+        CUDA's cuMemCreate, cuMemMap and cuMemSetAccess of each piece.
+        """
+        begin, end = self._bounds(array, first, count, "map")
+        mapped = self._mapped[array.name]
+        new = [
+            number
+            for number in range(begin // array.piece, -(-end // array.piece))
+            if number not in mapped
+        ]
+        mapped.update(new)
+        return _call(array, new, maps=True)
+
+    def unmap(self, array: DeviceArray[Any], first: int, count: int) -> MappingCall:
+        """A call that unmaps the pieces that hold none but some elements: yield it.
+
+        CUDA's cuMemUnmap and cuMemRelease of each piece that is mapped.
+        """
+        begin, end = self._bounds(array, first, count, "unmap")
+        if end == array.bytes:
+            end += -end % array.piece
+        mapped = self._mapped[array.name]
+        old = [
+            number
+            for number in range(-(-begin // array.piece), end // array.piece)
+            if number in mapped
+        ]
+        mapped.difference_update(old)
+        return _call(array, old, maps=False)
+
+    def _bounds(
+        self, array: DeviceArray[Any], first: int, count: int, what: str
+    ) -> tuple[int, int]:
+        """The first byte of some elements, and the byte after them."""
+        if array.name not in self._mapped or not array.piece:
+            raise UserError(
+                f"memory.{what} of {array.name!r}, which is not reserved: make it with "
+                "memory.reserve(name, length, dtype)"
+            )
+        if not 0 <= first <= first + count <= array.length:
+            raise UserError(
+                f"memory.{what} of elements {first} to {first + count - 1} of {array.name!r}, "
+                f"which has {array.length}"
+            )
+        return first * array.element_bytes, (first + count) * array.element_bytes
+
     def __getitem__(self, name: str) -> DeviceArray[Any]:
         """The first array of that name, to look at a program's results.
 
@@ -206,5 +294,15 @@ class AddressSpace:
     def buffers(self) -> tuple[Buffer, ...]:
         """All arrays, as the machine sees them."""
         return tuple(
-            Buffer(array.name, array.base, array.bytes, array.gpu) for array in self.arrays
+            Buffer(array.name, array.base, array.bytes, array.gpu, array.piece)
+            for array in self.arrays
         )
+
+
+def _call(array: DeviceArray[Any], pieces: Sequence[int], *, maps: bool) -> MappingCall:
+    return MappingCall(
+        f"{'map' if maps else 'unmap'} {array.name}",
+        maps,
+        tuple(array.base + number * array.piece for number in pieces),
+        array.piece,
+    )

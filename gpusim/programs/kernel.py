@@ -12,10 +12,9 @@ from typing import ClassVar, Self
 
 from attrs import define
 
-from gpusim.core.streams import IN_TURN, StreamUse
+from gpusim.core.streams import IN_TURN, StreamUse, made_use
 from gpusim.core.warp_program import Asked, Buffer, LaneChunk, Launch
 from gpusim.programs.device import AddressSpace
-from gpusim.programs.launch_streams import made_use
 from gpusim.programs.tracer import BlockTracer, Shape, StepTracer
 
 

@@ -12,10 +12,9 @@ from attrs import define, evolve, frozen
 
 from gpusim.core.copies import Copy
 from gpusim.core.errors import UserError, nearest
-from gpusim.core.streams import IN_TURN, StreamUse
+from gpusim.core.streams import IN_TURN, StreamUse, made_use
 from gpusim.core.warp_program import Asked, LaneChunk
 from gpusim.programs.kernel import traced
-from gpusim.programs.launch_streams import made_use
 from gpusim.programs.tracer import BlockTracer, Dim3, Shape, StepTracer
 
 P = ParamSpec("P")

@@ -6,6 +6,7 @@ The suites write ``from gpusim.programs import writing as gpu``.
 from collections.abc import Iterator
 from typing import TypeAlias
 
+from gpusim.core.mapping_calls import MappingCall
 from gpusim.core.warp_program import Launch, Unit
 from gpusim.programs.catalog import program
 from gpusim.programs.copies import (
@@ -70,6 +71,7 @@ __all__ = [
     "Launch",
     "Launches",
     "Longs",
+    "MappingCall",
     "Mask",
     "PROLOGUE",
     "Program",

@@ -195,6 +195,12 @@ def _event(line: str, tenants: Sequence[Tenant]) -> PageEvent:
             f"permission = {permission!r}: not allowed{nearest(str(permission), PERMISSIONS)}; "
             f"allowed: {', '.join(PERMISSIONS)}"
         )
+    if kind == "unmap" and any(one.piece for one in tenants[app].application.buffers):
+        raise UserError(
+            f"event = 'unmap': {tenants[app].name} maps pieces of an array by itself, and no page "
+            "of it comes back when it is asked for; allowed: "
+            f"{', '.join(one for one in KEYS if one != 'unmap')}"
+        )
     address, of = (
         _address(key, found[key], tenants[app]) if key in found else 0 for key in ("address", "of")
     )

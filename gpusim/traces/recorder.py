@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gpusim.core.code_places import NO_PLACE, CodePlace
 from gpusim.core.copies import Copy
-from gpusim.core.errors import own_code_errors, own_modules
+from gpusim.core.errors import UserError, own_code_errors, own_modules
 from gpusim.core.streams import DEFAULT_STREAM, StreamUse
 from gpusim.core.warp_program import (
     Application,
@@ -160,7 +160,17 @@ class _Recorder:
                     self._columns[name, column.name] = _GrowingColumn(group, column)
 
     def add(self, application: Application) -> Iterator[int]:
-        """Store a complete run; yields the number of blocks so far."""
+        """Store a complete run; yields the number of blocks so far.
+
+        Raises:
+            UserError: it maps arrays in mid-run.
+        """
+        for buffer in application.buffers:
+            if buffer.piece:
+                raise UserError(
+                    f"{application.name!r} maps its array {buffer.name!r} piece by piece, which "
+                    "traces do not hold: run the program itself"
+                )
         self._buffers += [(self._applications, buffer) for buffer in application.buffers]
         for launch in application.launches():
             if (copy := launch.copy) is not None:

@@ -8,6 +8,7 @@ import numpy as np
 from attrs import define, evolve
 
 from gpusim.core.copies import Copy
+from gpusim.core.mapping_calls import MappingCall
 from gpusim.core.streams import StreamUse
 from gpusim.core.warp_program import (
     Asked,
@@ -135,4 +136,7 @@ class SampledProgram:
     def launches(self) -> Iterator[Launch]:
         """The launches of one run."""
         for launch in self.program.launches():
+            if isinstance(launch, MappingCall):
+                yield launch
+                continue
             yield SampledLaunch(launch, sampled_blocks(launch.blocks, self.sample))

@@ -43,6 +43,7 @@ from gpusim.hardware.tlb.neighbours import ProbeCounters
 from gpusim.hardware.tlb.prefetcher import PrefetchBufferCounters
 from gpusim.hardware.tlb.utilisation import EvictedEntries
 from gpusim.hardware.walk.walker import WalkCounters, WalkersCounters
+from gpusim.machine.mapping_calls import MappingCallCounters, MappingDriverCounters
 
 CLASSES: dict[str, tuple[type, ...]] = {
     "sm": (SmCounters, L2Waits, RootWaits),
@@ -76,6 +77,7 @@ CLASSES: dict[str, tuple[type, ...]] = {
         HeldStoreCounters,
         MoveCounters,
     ),
+    "mapping_calls": (MappingCallCounters, MappingDriverCounters),
     "sharing": (SliceCounters,),
     "speculation": (SpeculationCounters,),
     "walk_warp": (WalkWarpCounters,),

@@ -11,6 +11,7 @@ from gpusim.config.schema import GpuConfig
 from gpusim.core.component import Component
 from gpusim.core.engine import NEVER, EventLoop, Port, Probe, Wake
 from gpusim.core.errors import UserError
+from gpusim.core.mapping_calls import MappingCall
 from gpusim.core.warp_program import Application, Launch
 from gpusim.hardware.sm.block_placement import BlockPlacement
 from gpusim.hardware.sm.launch_queue import LaunchQueue
@@ -76,6 +77,29 @@ class Running:
         return self.next >= self.launch.blocks and not self.resident
 
 
+class RunningCall(Running):
+    """A call of the host that is under way.
+
+    Args:
+        call: it.
+        record: what becomes of it.
+
+    Attributes:
+        call: it.
+        done: whether all its pieces are mapped or unmapped.
+    """
+
+    __slots__ = ("call", "done")
+
+    def __init__(self, call: MappingCall, record: LaunchRecord) -> None:
+        super().__init__(call, record, 0)
+        self.call = call
+        self.done = False
+
+    def is_over(self) -> bool:
+        return self.done
+
+
 @frozen(eq=False)
 class ApplicationSite:
     """An application in a machine.
@@ -85,6 +109,7 @@ class ApplicationSite:
         application: its launches.
         first_warp: hands out warp numbers, `first_warp(n)` being the first of *n*.
         run_ended: called when a run has ended; returns the launches to run next, if any.
+        perform: makes a process of a call of its host; None: it makes none.
     """
 
     app: int
@@ -92,6 +117,7 @@ class ApplicationSite:
     application: Application
     first_warp: Callable[[int], int]
     run_ended: Callable[[int], Application | None]
+    perform: Callable[[int, MappingCall], Generator[int, None, None]] | None = None
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -150,6 +176,7 @@ class BlockScheduler(Component):
         self._placement = placement
         self._first_warp = site.first_warp
         self._run_ended = site.run_ended
+        self._perform = site.perform
         self._overhead = config.launch_overhead.cycles(config.clock)
         self._dispatch = config.dispatch
         self._stopped = False
@@ -252,12 +279,17 @@ class BlockScheduler(Component):
         use = launch.stream_use
         gpu = -1 if use.gpu is None else use.gpu
         record = LaunchRecord(self.app, index, launch.name, 0, now, now, now, use.stream, gpu)
-        one = self._run_of(launch, record, blocks)
+        one: Running
+        if isinstance(launch, MappingCall):
+            one = RunningCall(launch, record)
+        else:
+            one = self._run_of(launch, record, blocks)
         self._running.append(one)
         self.warps_known += self._rooms[0].warps_of(launch) * launch.blocks
         self.launches_begun += 1
         self.blocks_known += launch.blocks
-        record.work_begin = now + self._before(launch)
+        if not isinstance(one, RunningCall):
+            record.work_begin = now + self._before(launch)
         return one
 
     def _run_of(self, launch: Launch, record: LaunchRecord, blocks: int) -> Running:
@@ -266,7 +298,7 @@ class BlockScheduler(Component):
 
     def _places_of(self, one: Running) -> Sequence[int]:
         """The places of the SMs on which blocks of a launch may be."""
-        return range(len(self._sms))
+        return () if isinstance(one, RunningCall) else range(len(self._sms))
 
     def _gpus(self) -> int:
         """How many GPUs the application has."""
@@ -281,6 +313,24 @@ class BlockScheduler(Component):
             self.on_work_begin(one.record)
         for place in self._places_of(one):
             self._sms[place].begin_kernel(*self._rooms[place].begin(one.launch, one.blocks))
+        if isinstance(one, RunningCall):
+            self._start_call(one)
+
+    def _start_call(self, one: RunningCall) -> None:
+        """The host begins with a call."""
+        self.env.start(self._call(one))
+
+    def _call(self, one: RunningCall) -> Generator[int, None, None]:
+        assert self._perform is not None, "a program has a call, but no array that it is for"
+        yield from self._perform(self.app, one.call)
+        one.done = True
+        self.process.wake.now()
+
+    def runs_now(self) -> str:
+        """What it runs now, for messages."""
+        running = [one.record for one in self._running if not isinstance(one, RunningCall)]
+        named = " or ".join(f"launch {one.index} (kernel {one.kernel!r})" for one in running)
+        return f"{named or 'a launch'} of {self.application.name!r}"
 
     def _end_launch(self, one: Running) -> None:
         """The last block of a launch has ended."""

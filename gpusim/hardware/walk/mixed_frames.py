@@ -33,8 +33,9 @@ class LargestFitFrames(FrameAllocator):
         super().__init__(frames, seed)
         one_of(SIZES, largest=largest)
         self._largest = SIZES[largest]
-        self._arrays: dict[int, list[tuple[int, int]]] = {}
-        """By address space: first page of each array, and the page after its last one."""
+        self._arrays: dict[int, list[tuple[int, int, int]]] = {}
+        """By address space: first page of each array, the page after its last one, and pages of a
+        piece of one whose program maps it piece by piece (0: it is a whole)."""
         self._next = 0
         self._free: dict[int, list[int]] = {}
         """By size: first frames of pages of that size."""
@@ -50,12 +51,13 @@ class LargestFitFrames(FrameAllocator):
     def begin(self, asid: int, arrays: Sequence[Buffer]) -> None:
         page = self.page_bytes
         ends = sorted(
-            (one.base // page, -(-(one.base + max(one.bytes, 1)) // page)) for one in arrays
+            (one.base // page, -(-(one.base + max(one.bytes, 1)) // page), one.piece // page)
+            for one in arrays
         )
         self._arrays[asid] = apart = []
         last = 0
-        for begin, end in ends:  # a page that two arrays share belongs to the first
-            apart.append((max(begin, last), end))
+        for begin, end, piece in ends:  # a page that two arrays share belongs to the first
+            apart.append((max(begin, last), end, piece))
             last = max(last, end)
 
     def wholes(self, asid: int, vpn: int) -> Sequence[int]:
@@ -99,7 +101,10 @@ class LargestFitFrames(FrameAllocator):
         index = bisect_right(arrays, vpn, key=lambda ends: ends[0]) - 1
         if index < 0:
             return 1
-        begin, end = arrays[index]
+        begin, end, piece = arrays[index]
+        if piece:
+            begin += (vpn - begin) // piece * piece
+            end = min(end, begin + piece)
         for pages in self._sizes():
             first = vpn // pages * pages
             if begin <= first and first + pages <= end:

@@ -13,6 +13,7 @@ from gpusim.core.warp_program import Buffer
 from gpusim.hardware.walk.frames import Frames
 from gpusim.hardware.walk.memory import TABLE_BYTES, Memory
 from gpusim.hardware.walk.page_path import NOWHERE, PagePath
+from gpusim.hardware.walk.reserved_ranges import ReservedRanges
 from gpusim.hardware.walk.table_layout import TableLayout, levels_of
 
 _SMALL_SHIFT: Final = 12
@@ -58,6 +59,7 @@ class PageTable(Mappings):
         moves: whether the path of a page may have changed since it was mapped.
         first_is_enough: whether a step of several reads ends with the first one of them.
         arrays: of the application of each address space, as far as it names any.
+        reserved: pages of arrays that their programs map themselves.
     """
 
     def __init__(
@@ -87,6 +89,7 @@ class PageTable(Mappings):
         """By tagged page, each page of a larger one by itself."""
         self._arrays: dict[int, list[tuple[int, int]]] = {}
         self.arrays: dict[int, tuple[Buffer, ...]] = {}
+        self.reserved = ReservedRanges(self.page_shift)
         self.on_map: list[Callable[[Mapping], None]] = []
         """Called with a page that has an entry from now on."""
         self.on_unmap: list[Callable[[Mapping], None]] = []
@@ -109,16 +112,29 @@ class PageTable(Mappings):
         """What the walk of a page reads, from the root down; maps the page if need be.
 
         Raises:
-            UserError: it lies beyond the tree, or physical memory is full.
+            UserError: it lies beyond the tree, physical memory is full, or the page's program has
+                not mapped it.
         """
         path = self._paths.get(asid << ASID_SHIFT | vpn)
         if path is None:
-            frames = self._new_frames(asid, vpn)
-            path = self._enter(asid, vpn // frames.pages * frames.pages, frames.pfn, frames.pages)
-            self.mapped_pages += 1
+            self.reserved.refuse(asid, vpn)
+            path = self.map_new(asid, vpn)
         elif self.moves:
             return self._laid_out(asid << ASID_SHIFT | vpn, path.mapping)
         return path
+
+    def map_new(self, asid: int, vpn: int) -> PagePath:
+        """Map a page that is not, to frames of the allocator's choice."""
+        frames = self._new_frames(asid, vpn)
+        path = self._enter(asid, vpn // frames.pages * frames.pages, frames.pfn, frames.pages)
+        self.mapped_pages += 1
+        return path
+
+    def is_gone(self, tag: int) -> bool:
+        """Whether a page has no frame, and gets none by being asked for."""
+        if tag in self._paths:
+            return False
+        return self.reserved.array_of(tag >> ASID_SHIFT, tag & VPN_MASK) is not None
 
     def look(self, asid: int, vpn: int) -> PagePath:
         """What the walk of a page reads; `NOWHERE` for a page that demand paging has not brought.
@@ -157,6 +173,8 @@ class PageTable(Mappings):
         """Whether a tagged page is mapped, or would be if it was asked for: it is in an array."""
         if tag in self._paths:
             return True
+        if self.is_gone(tag):
+            return False
         arrays = self._arrays.get(tag >> ASID_SHIFT, [])
         vpn = tag & VPN_MASK
         index = bisect_right(arrays, vpn, key=lambda ends: ends[0]) - 1
@@ -173,11 +191,14 @@ class PageTable(Mappings):
         self._arrays[asid] = sorted(
             (one.base >> shift, (one.base + max(one.bytes, 1) - 1) >> shift) for one in arrays
         )
+        self.reserved.begin(asid, arrays)
         memory = self.memories[asid]
         memory.allocator.begin(asid, arrays)
         if not memory.eager or self.on_demand:
             return
         for one in arrays:
+            if one.piece:
+                continue
             last = one.base + max(one.bytes, 1) - 1
             for vpn in range(one.base >> shift, (last >> shift) + 1):
                 self.walk(asid, vpn)

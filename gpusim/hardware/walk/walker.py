@@ -388,6 +388,9 @@ class Walkers(Stage, Turning):
 
     def _look_anew(self, walk: Walk) -> None:
         translation = walk.translation
+        if self.table.is_gone(translation.tag):
+            walk.moved, walk.overtaken = False, True
+            return
         walk.go_on(self.table.look(translation.asid, translation.vpn))
 
     def _timed_levels(self, walk: Walk, counters: PrefetchWalkCounters) -> int:
@@ -506,7 +509,8 @@ class Walkers(Stage, Turning):
         counters.level_accesses += walk.read
         if self.on_walk.listeners:
             self.on_walk(walk, now)
-        if walk.overtaken and self.table.walks_again:
+        gone = walk.overtaken and self.table.is_gone(translation.tag)
+        if walk.overtaken and self.table.walks_again and not gone:
             counters.again += 1
             walk.return_to_root()
             self._begin(walk)
@@ -516,7 +520,7 @@ class Walkers(Stage, Turning):
         del self._walks[translation.tag]
         self.order.finished(walk, now)
         mapping: Mapping | None = walk.path.mapping
-        if self.table.on_demand:  # it may have come, or gone, meanwhile
+        if self.table.on_demand or gone:  # it may have come, or gone, meanwhile
             mapping = self.table.find(translation.tag)
         for waiter in self._mshrs.release(translation.tag):
             waiter.mapping = mapping

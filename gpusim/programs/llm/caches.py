@@ -239,13 +239,17 @@ class ContiguousCache:
 
     @classmethod
     def place(
-        cls, memory: gpu.AddressSpace, layer: int, batch: int, shape: CacheShape
+        cls, memory: gpu.AddressSpace, layer: int, batch: int, shape: CacheShape, piece: int = 0
     ) -> ContiguousCache:
-        """Allocate one layer's cache for `batch` sequences."""
+        """Allocate one layer's cache for `batch` sequences, or reserve it in pieces of a size."""
         size = batch * shape.blocks * shape.kv_heads * shape.head_bytes // VECTOR_BYTES
-        keys = memory.blank(f"k_cache_{layer}", size, vector())
-        values = memory.blank(f"v_cache_{layer}", size, vector())
-        return cls(keys, values, shape)
+
+        def place(name: str) -> gpu.Vectors:
+            if piece:
+                return memory.reserve(name, size, vector(), piece)
+            return memory.blank(name, size, vector())
+
+        return cls(place(f"k_cache_{layer}"), place(f"v_cache_{layer}"), shape)
 
     @property
     def query_bytes(self) -> int:

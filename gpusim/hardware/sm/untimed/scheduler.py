@@ -16,7 +16,7 @@ from gpusim.core.copies import Copy
 from gpusim.core.engine import Probe
 from gpusim.core.streams import DEFAULT_STREAM
 from gpusim.core.warp_program import Application, LaneChunk, Launch, Segment
-from gpusim.hardware.sm.block_scheduler import LaunchRecord
+from gpusim.hardware.sm.block_scheduler import LaunchRecord, RunningCall
 from gpusim.hardware.sm.node_scheduler import (
     GpuSeats,
     NodeScheduler,
@@ -210,7 +210,9 @@ class SkippingScheduler(NodeScheduler):
             while (left := one.record.work_begin - self.env._now) > 0:
                 yield left
             self._begin_work(one)
-            if isinstance(one, RunningCopy):
+            if isinstance(one, RunningCall):
+                yield from self._run_call(one)
+            elif isinstance(one, RunningCopy):
                 yield from self._run_copy(one)
             elif isinstance(one, SharedLaunch):
                 yield from self._run_launch(one)
@@ -218,6 +220,20 @@ class SkippingScheduler(NodeScheduler):
 
     def _as_copy(self, launch: Launch) -> Copy | None:
         return None if self.pace.skips(self) else super()._as_copy(launch)
+
+    def _start_call(self, one: RunningCall) -> None:
+        """Nothing: it may have to wait until it may be timed."""
+
+    def _run_call(self, one: RunningCall) -> Generator[int | None, None, None]:
+        """A call that is skipped is performed in no time."""
+        if not self.pace.skips(self):
+            while not self.pace.may_time(self):
+                yield None
+            yield from self._call(one)
+            return
+        assert self._perform is not None
+        for _ in self._perform(self.app, one.call):
+            pass
 
     def _start_copy(self, one: RunningCopy) -> None:
         """Nothing: it may have to wait until it may be timed."""
