@@ -13,6 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 from gpusim.core.errors import UserError, few, nearest
 from gpusim.core.mapping_calls import MappingCall
 from gpusim.core.warp_program import Buffer
+from gpusim.programs.caching_allocator import CachingAllocator, leave_holes
 
 BASE_ADDRESS = 0x1_0000_0000
 """Where every address space starts (our choice): above 4 GiB, so that no address fits 32 bits."""
@@ -116,6 +117,7 @@ class AddressSpace:
     arrays: list[DeviceArray[np.generic]] = field(factory=list)
     _next: int = BASE_ADDRESS
     _gpu: int | None = None
+    _pool: CachingAllocator | None = None
     _mapped: dict[str, set[int]] = field(factory=dict)
     """By name of a reserved array: numbers of its pieces that are mapped."""
 
@@ -146,6 +148,37 @@ class AddressSpace:
             self._gpu = gpu
             self._next += -self._next % OWN_ALIGNMENT_BYTES
 
+    @contextmanager
+    def pool(self, earlier: int = 0, seed: int = 0) -> Iterator[CachingAllocator]:
+        """What is placed meanwhile lies where PyTorch's caching allocator puts it.
+
+        ``with memory.pool(earlier=1000): memory.zeros(...)``: arrays begin at multiples of 512
+        bytes in segments of 2 MiB, 20 MiB or their own size.
+
+        Args:
+            earlier: tensors that the process had before; every second one is gone and has left a
+                hole (`gpusim.programs.caching_allocator.leave_holes`).
+            seed: of their sizes and order.
+
+        Raises:
+            UserError: `earlier` is negative.
+        """
+        if earlier < 0:
+            raise UserError(f"memory.pool(earlier={earlier}): must be 0 or more")
+        allocator = CachingAllocator(self._segment)
+        leave_holes(allocator, earlier, seed)
+        before, self._pool = self._pool, allocator
+        try:
+            yield allocator
+        finally:
+            self._pool = before
+
+    def _segment(self, size: int) -> int:
+        """The address of a segment that the driver gives a caching allocator."""
+        address = self._next + -self._next % OWN_ALIGNMENT_BYTES
+        self._next = address + size
+        return address
+
     def allocate(
         self, name: str, data: NDArray[Scalar], element_bytes: int | None = None
     ) -> DeviceArray[Scalar]:
@@ -166,8 +199,11 @@ class AddressSpace:
         if not length:
             values = np.zeros(1, dtype=values.dtype)
         array = DeviceArray(name, values, self._next, element_bytes, length, self._gpu)
-        pages = max(1, -(-array.bytes // ALIGNMENT_BYTES))
-        self._next += pages * ALIGNMENT_BYTES
+        if self._pool is not None:
+            array.base = self._pool.malloc(array.bytes)
+        else:
+            pages = max(1, -(-array.bytes // ALIGNMENT_BYTES))
+            self._next += pages * ALIGNMENT_BYTES
         self.arrays.append(array)  # type: ignore[arg-type]
         return array
 
@@ -222,7 +258,9 @@ class AddressSpace:
                 "two, such as CUDA's 2 MiB or vAttention's 64 KiB"
             )
         self._next += -self._next % piece
+        pool, self._pool = self._pool, None
         array = self.blank(name, length, dtype)
+        self._pool = pool
         array.piece = piece
         self._next = array.base + -(-max(array.bytes, 1) // piece) * piece
         self._mapped[name] = set()

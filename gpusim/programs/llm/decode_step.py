@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,8 @@ class StepParameters(DecodeParameters):
         experts: of a layer; 0: one network for all tokens.
         top_k: experts of a token.
         splits: thread blocks that share a sum of a product.
+        earlier: arrays lie in the segments of PyTorch's caching allocator, in which so many tensors
+            lay before (`AddressSpace.pool`); None: one after the other.
     """
 
     hidden: int = gpu.number(4096, 64, 1 << 16, multiple=lambda splits: 32 * splits)
@@ -44,6 +47,7 @@ class StepParameters(DecodeParameters):
     experts: int = gpu.number(0, 0, 4096)
     top_k: int = gpu.number(2, 1, 64)
     splits: int = gpu.number(4, 1, 64)
+    earlier: int | None = gpu.number(None, 0, 1 << 16)
 
     def __attrs_post_init__(self) -> None:
         DecodeParameters.__attrs_post_init__(self)
@@ -401,4 +405,7 @@ def decode_step(memory: gpu.AddressSpace, parameters: StepParameters, seed: int)
     Arrays in the order block_table (paged); of each layer its cache; then norms, w_q, w_k, w_v,
     w_o, w_up, w_down and router of each layer, lm_head, and what all layers work with.
     """
-    yield from _Step(memory, parameters, seed).launches()
+    earlier = parameters.earlier
+    with nullcontext() if earlier is None else memory.pool(earlier, seed):
+        step = _Step(memory, parameters, seed)
+    yield from step.launches()
