@@ -34,9 +34,9 @@ from gpusim.hardware.sm.root_waits import RootWaits
 from gpusim.hardware.sm.speculation import SpeculationCounters
 from gpusim.hardware.sm.time_slicer import SliceCounters
 from gpusim.hardware.sm.walk_warp import WalkWarpCounters
+from gpusim.hardware.tlb.counters import TlbCounters, TlbQueueCounters
 from gpusim.hardware.tlb.dead_pages import DeadPageCounters
 from gpusim.hardware.tlb.in_memory import InMemoryCounters
-from gpusim.hardware.tlb.level import TlbCounters, TlbQueueCounters
 from gpusim.hardware.tlb.long_misses import LongMissCounters
 from gpusim.hardware.tlb.mask_tokens import TokenCounters
 from gpusim.hardware.tlb.neighbours import ProbeCounters

@@ -5,13 +5,14 @@ from gpusim.hardware.tlb.base_delta import BaseDeltaSets
 from gpusim.hardware.tlb.blocking import MISS_RULES
 from gpusim.hardware.tlb.cluster import ClusterArray
 from gpusim.hardware.tlb.colt import ColtArray
+from gpusim.hardware.tlb.counters import TlbCounters
 from gpusim.hardware.tlb.dead_pages import DeadPages
 from gpusim.hardware.tlb.fill import AlwaysFill, FillPolicy
 from gpusim.hardware.tlb.forward_table import ForwardTableArray, forward_table_level
 from gpusim.hardware.tlb.hashed import HashedArray
 from gpusim.hardware.tlb.ideal import IdealArray
 from gpusim.hardware.tlb.in_memory import InMemoryTlb
-from gpusim.hardware.tlb.level import TlbCounters, TlbLevel
+from gpusim.hardware.tlb.level import TlbLevel
 from gpusim.hardware.tlb.make import make_array, takes_sets
 from gpusim.hardware.tlb.mask_tokens import MaskTokens
 from gpusim.hardware.tlb.mshr_policy import MshrPolicy

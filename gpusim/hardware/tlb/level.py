@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
-import attr
 from mypy_extensions import mypyc_attr
 
 from gpusim.config.translation import TlbConfig
-from gpusim.core.counters import count
-from gpusim.core.engine import NEVER, Port, Probe, Turning, TurnTaker, Waiters, Wakeable
-from gpusim.core.errors import UserError, wrong_mapping
+from gpusim.core.engine import Port, Probe, Turning, TurnTaker, Waiters, Wakeable
+from gpusim.core.errors import wrong_mapping
 from gpusim.core.interfaces import FirstTlb
 from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import Mapping, became_part
-from gpusim.core.metrics import (
-    FRACTION,
-    MeanRatio,
-    Metric,
-    PerKiloInstruction,
-    Ratio,
-    Total,
-    declare_metrics,
-)
-from gpusim.core.mshr import MERGED, Mshrs, SeparateMshrs
+from gpusim.core.mshr import MERGED, Mshrs
 from gpusim.core.request import MemoryRequest, Purpose, Requester, Translation, Traveller
 from gpusim.core.signals import Signals
 from gpusim.core.stage import Stage, StageSite
@@ -32,71 +21,14 @@ from gpusim.core.states import State
 from gpusim.core.unboxed import IntDict, pair
 from gpusim.files.units import Hertz
 from gpusim.hardware.tlb.array import TlbArray, slot_of, stated_cycles
+from gpusim.hardware.tlb.counters import PrefetchTlbCounters, TlbCounters, TlbQueueCounters
+from gpusim.hardware.tlb.evictions import Evictions
 from gpusim.hardware.tlb.fill import FillPolicy
-from gpusim.hardware.tlb.long_misses import LongMissCounters
-from gpusim.hardware.tlb.mshr_policy import JudgedMshrs, MshrPolicy, requester_of
+from gpusim.hardware.tlb.long_misses import LongMisses
+from gpusim.hardware.tlb.mshr_policy import MshrPolicy, make_mshrs, requester_of
+from gpusim.hardware.tlb.void_answers import VoidAnswers
 
 _PREFETCH: Final = int(Purpose.PREFETCH)
-_WARP_BITS: Final = 20
-"""Bits of a warp slot."""
-_MOST_IN_VAIN: Final = 100
-"""Times that a page may be answered with nothing while it does not change: a translation that
-joined one which was void already is such a time, and none of the next ones is."""
-
-
-@attr.s(auto_attribs=True)
-class PrefetchTlbCounters:
-    """What one TLB did for the prefetches of one application; hits + misses = lookups."""
-
-    lookups: int = count("lookups, each counted once however often it was retried")
-    hits: int = count("lookups that found the page")
-    misses: int = count("lookups that did not, merged ones included")
-    merged: int = count("misses that waited for one already under way")
-    fills: int = count("translations that came back from the next level")
-    evictions: int = count("entries evicted by fills")
-    stalls: int = count("times that a lookup had to wait for an MSHR or for the next level")
-
-
-@attr.s(auto_attribs=True)
-class TlbCounters(PrefetchTlbCounters):
-    """Demand lookups of one application in one TLB; hits + misses = lookups."""
-
-
-declare_metrics(
-    TlbCounters,
-    Metric("tlb_{}_lookups", "1", "{} TLB lookups", Total("lookups")),
-    Metric(
-        "tlb_{}_hit_rate", FRACTION, "{} TLB hit rate, all TLBs together", Ratio("hits", "lookups")
-    ),
-    Metric(
-        "tlb_{}_hit_rate_mean",
-        FRACTION,
-        "{} TLB hit rate, mean over the TLBs asked",
-        MeanRatio("hits", "lookups"),
-    ),
-    Metric(
-        "tlb_{}_mpki", "1", "{} TLB misses per 1000 warp instructions", PerKiloInstruction("misses")
-    ),
-)
-
-
-@attr.s(auto_attribs=True)
-class TlbQueueCounters:
-    """The queue in front of one TLB, all applications together."""
-
-    queued: int = count("translations that came through the queue")
-    queue_cycles: int = count("waiting for a port or an MSHR, summed over them", "cycles")
-
-
-declare_metrics(
-    TlbQueueCounters,
-    Metric(
-        "tlb_{}_queueing",
-        "cycles",
-        "time that a lookup queues for the {} TLB",
-        Ratio("queue_cycles", "queued"),
-    ),
-)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -148,11 +80,7 @@ class TlbLevel(Stage, FirstTlb, Turning):
         """By SM, its number among those of an array by block slots that several share."""
         self._states_cycles = self.traits.states_cycles
         self.fill_policy = fill_policy
-        self._spilled: list[dict[int, Mapping]] | None = None
-        """What the array has evicted, for a fill policy that follows it, or who listens."""
         self._follows = fill_policy is not None and type(fill_policy).follows
-        if self._follows:
-            self._spilled = array.spilled = []
         self.mshr_policy = mshr_policy
         if mshr_policy is not None:
             mshr_policy.adopt(array)
@@ -163,19 +91,16 @@ class TlbLevel(Stage, FirstTlb, Turning):
         self.fills: Port[Translation] = Port(env, f"{name}.fills")
         self.counters = [TlbCounters() for _ in range(apps)]
         self.prefetches = [PrefetchTlbCounters() for _ in range(apps)]
-        self._long_misses = [] if level else [LongMissCounters() for _ in range(apps)]
-        self._near = tuple(site.near)
-        """Where a miss goes that is not long; empty: to the stage below alone."""
-        self._in_vain: dict[int, int] = {}
-        """Pages answered with nothing, though nothing has changed here, and how often."""
+        self._long_misses: LongMisses | None = None
+        if not level:
+            self._long_misses = LongMisses(apps, site.below_state, site.near)
         self._state, self._below_state = site.state, site.below_state
         self._level, self._index = level, site.index
         self._make_probes()
         self._pages = site.pages.mappings
-        self._mshrs: Mshrs[Traveller] = _make_mshrs(config, mshr_policy)
+        self._mshrs: Mshrs[Traveller] = make_mshrs(config.mshrs, config.merging, mshr_policy)
         self._primary: IntDict[Translation] = IntDict()
-        self._shot_down: dict[int, int] = {}
-        """Pages that were invalidated while their translations were on their way, and when last."""
+        self._void = VoidAnswers()
         self._ports = config.ports
         self._cycle, self._used = -1, 0
         self._blocked = Waiters()
@@ -196,8 +121,7 @@ class TlbLevel(Stage, FirstTlb, Turning):
         """Instance, tag and mapping of a page that goes into the array."""
         self.on_invalidate: Probe[[int, int]] = Probe()
         """Instance, and tag of a page that the array forgets (-1: all)."""
-        self.on_evict = _Evictions(self)
-        """Instance, tag and mapping of a page that leaves the array, as others need its entry."""
+        self.on_evict = Evictions(self.label, self._index, self.array, self.fill_policy)
         self.on_epoch: Probe[[int, int, int, int, int, int, int, int]] = Probe()
         """Level, instance, and what a fill policy announces at the end of an epoch."""
 
@@ -207,20 +131,6 @@ class TlbLevel(Stage, FirstTlb, Turning):
             self.fill_policy.attach(signals)
         if self.mshr_policy is not None:
             self.mshr_policy.attach(signals)
-
-    def hand_on_evictions(self) -> None:
-        """Tell of what the array evicts from now on.
-
-        Raises:
-            UserError: the array does not hand it on.
-        """
-        if self._spilled is None:
-            if not self.traits.spills:
-                raise UserError(
-                    f"tlb.{self.label}.evict: the array {type(self.array).__qualname__} does not "
-                    "hand on what it evicts (spills)"
-                )
-            self._spilled = self.array.spilled = []
 
     def peek(self, tag: int, slot: int = 0) -> Mapping | None:
         """What covers a page in the array, or None; a look is no use of it, and takes no time."""
@@ -349,13 +259,13 @@ class TlbLevel(Stage, FirstTlb, Turning):
                 self.on_invalidate(self._index, -1)
             if self.fill_policy is not None:
                 self.fill_policy.flush()
-            self._shot_down.update(dict.fromkeys(self._primary, now))
+            self._void.shoot_down(self._primary, now)
         else:
             self.forget(tag)
             if self.fill_policy is not None:
                 self.fill_policy.invalidate(tag)
             if tag in self._primary:
-                self._shot_down[tag] = now
+                self._void.shoot_down((tag,), now)
 
     def forget(self, tag: int) -> None:
         """Take a page out of the array; what is on its way is not touched."""
@@ -376,8 +286,8 @@ class TlbLevel(Stage, FirstTlb, Turning):
             self.array.insert(tag, below, self._slot(requester))
             if self.on_keep.listeners:
                 self.on_keep(self._index, tag, below)
-            if self._spilled:
-                self._tell_evicted()
+            if self.on_evict.spilled:
+                self.on_evict.announce()
         return below
 
     def reach(self) -> int | None:
@@ -476,12 +386,13 @@ class TlbLevel(Stage, FirstTlb, Turning):
         counters.fills += 1
         tag, mapping = translation.tag, translation.mapping
         waiters = self._mshrs.release(tag)
-        if mapping is None or self._shot_down:
+        void = self._void
+        if mapping is None or void.shot_down:
             mapping = self._still_right(translation)
         if not self._mshrs.holds(tag):
             del self._primary[tag]
-            if self._shot_down:
-                self._shot_down.pop(tag, None)
+            if void.shot_down:
+                void.shot_down.pop(tag, None)
         if mapping is not None:
             right = self._pages.find(tag)
             if right is not mapping and not became_part(mapping, right, tag):
@@ -489,12 +400,8 @@ class TlbLevel(Stage, FirstTlb, Turning):
             counters.evictions += self._keep(translation, mapping, waiters)
         if self.on_fill.listeners:
             self.on_fill(self._index, tag)
-        if self._long_misses and self._went_far(translation):
-            cycles = self.env._now - translation.trail[1]
-            held = self._held_back()
-            warps = _warps_among(waiters)
-            behind = _warps_among([*waiters, *held]) - warps if held else 0
-            self._long_misses[translation.app].add(cycles, warps, behind)
+        if self._long_misses is not None:
+            self._long_misses.ended(translation, waiters, self._held_back(), self.env._now)
         for waiter in waiters:
             waiter.mapping = mapping
             if isinstance(waiter, Translation):
@@ -507,38 +414,23 @@ class TlbLevel(Stage, FirstTlb, Turning):
         """Requests put aside until misses under way are over."""
         return ()
 
-    def _went_far(self, translation: Translation) -> bool:
-        """Whether no stage up to the next TLB level had the page."""
-        if not self._near:
-            return translation.trail[-2] != self._below_state
-        return any(state not in self._near for state in list(translation.trail)[2::2])
-
     def _still_right(self, translation: Translation) -> Mapping | None:
         """The answer of the stage below; None: its page has changed on the way.
 
         Raises:
             WrongMappingError: there is no answer again and again while the page does not change.
         """
-        tag, mapping = translation.tag, translation.mapping
-        if self._is_void(tag, translation.read_at):
-            return None
-        if mapping is not None or tag in self._shot_down or translation.kind == _PREFETCH:
-            self._in_vain.pop(tag, None)
-            return mapping
-        self._in_vain[tag] = self._in_vain.get(tag, 0) + 1
-        if self._in_vain[tag] >= _MOST_IN_VAIN:
-            raise wrong_mapping(self.below.name, tag, None, self._pages.find(tag))
-        return None
-
-    def _is_void(self, tag: int, read_at: int) -> bool:
-        """Whether a page was invalidated after its translation was read."""
-        return tag in self._shot_down and read_at <= self._shot_down[tag]
+        mapping = self._void.still_right(translation)
+        if mapping is None and self._void.stuck(translation.tag):
+            right = self._pages.find(translation.tag)
+            raise wrong_mapping(self.below.name, translation.tag, None, right)
+        return mapping
 
     def _keep(self, translation: Translation, mapping: Mapping, waiters: list[Traveller]) -> int:
         """Put what has come back into the array; returns how many entries were evicted."""
         tag = translation.tag
-        if self._in_vain:
-            self._in_vain.pop(tag, None)
+        if self._void.in_vain:
+            self._void.in_vain.pop(tag, None)
         if self.fill_policy is not None:
             demand = [requester_of(one) for one in waiters if one.kind != _PREFETCH]
             wanted: Sequence[Requester] = demand or [translation]
@@ -551,22 +443,9 @@ class TlbLevel(Stage, FirstTlb, Turning):
             evicted = sum(self.array.insert(tag, mapping, slot) for slot in slots)
         if self.on_keep.listeners:
             self.on_keep(self._index, tag, mapping)
-        if self._spilled:
-            self._tell_evicted()
+        if self.on_evict.spilled:
+            self.on_evict.announce()
         return evicted
-
-    def _tell_evicted(self) -> None:
-        """The fill policy, and whatever listens, learn what the array has evicted."""
-        assert self._spilled is not None
-        whole = self.traits.large_pages == "whole"
-        for pages in self._spilled:
-            for tag, mapping in pages.items():
-                if self.on_evict.listeners:
-                    self.on_evict(self._index, tag, mapping)
-                if self._follows and not (whole and mapping.pages > 1):
-                    assert self.fill_policy is not None
-                    self.fill_policy.evicted(tag)
-        self._spilled.clear()
 
     # -- reports ---------------------------------------------------------------------------------
 
@@ -608,44 +487,14 @@ class TlbLevel(Stage, FirstTlb, Turning):
         if self.mshr_policy is not None:
             yield from self.mshr_policy.counters(app)
         yield from self.array.counters_of(app)
-        if self._long_misses:
-            yield self._long_misses[app]
+        if self._long_misses is not None:
+            yield self._long_misses.counters[app]
 
     def shared_counters(self) -> Iterator[object]:
         yield from self.array.counters()
         yield TlbQueueCounters(self.requests.taken, self.requests.waited_cycles)
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
-class _Evictions(Probe[[int, int, Mapping]]):
-    """Announces evictions of a level, which asks its array for them when there is a listener."""
-
-    def __init__(self, level: TlbLevel) -> None:
-        super().__init__()
-        self._level = level
-
-    def listen(self, listener: Callable[[int, int, Mapping], None]) -> None:
-        self._level.hand_on_evictions()
-        super().listen(listener)
-
-
 def _numbered(sms: Sequence[int]) -> dict[int, int]:
     """The numbers of SMs that share a TLB; none, if it is one SM's."""
     return {sm: number for number, sm in enumerate(sms)} if len(sms) > 1 else {}
-
-
-def _make_mshrs(config: TlbConfig, policy: MshrPolicy | None) -> Mshrs[Traveller]:
-    """What keeps the misses under way."""
-    if policy is not None:
-        return JudgedMshrs(policy)
-    return Mshrs(config.mshrs, NEVER) if config.merging else SeparateMshrs(config.mshrs)
-
-
-def _warps_among(waiters: Sequence[Traveller]) -> int:
-    """Warps that wait in the first level."""
-    if len(waiters) == 1:
-        return 1
-    warps: IntDict[bool] = IntDict()
-    for waiter in waiters:
-        warps[waiter.sm << _WARP_BITS | requester_of(waiter).warp_slot] = True
-    return len(warps)

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Final
+
 import attr
 
 from gpusim.core.counters import count
 from gpusim.core.metrics import Metric, Most, PerCycle, Ratio, declare_metrics
+from gpusim.core.request import MemoryRequest, Translation, Traveller
+from gpusim.core.unboxed import IntDict
+from gpusim.hardware.tlb.mshr_policy import requester_of
+
+_WARP_BITS: Final = 20
+"""Bits of a warp slot."""
 
 
 @attr.s(auto_attribs=True)
@@ -77,3 +86,59 @@ declare_metrics(
         PerCycle("long_miss_cycles"),
     ),
 )
+
+
+class LongMisses:
+    """Finds the long ones among the misses of one TLB next to SMs, and counts them.
+
+    Args:
+        apps: applications that share the machine.
+        below: the state of a translation that waits for the stage below.
+        near: states of a translation at stages on the way to the next TLB level, where a miss goes
+            that is not long; empty: the stage below is that level.
+
+    Attributes:
+        counters: of each application.
+    """
+
+    def __init__(self, apps: int, below: int, near: Sequence[int]) -> None:
+        self.counters = [LongMissCounters() for _ in range(apps)]
+        self._below = below
+        self._near = tuple(near)
+
+    def ended(
+        self,
+        translation: Translation,
+        waiters: Sequence[Traveller],
+        held: Sequence[MemoryRequest],
+        now: int,
+    ) -> None:
+        """A miss is over.
+
+        Args:
+            translation: which was sent on.
+            waiters: lookups that it answers.
+            held: requests put aside until misses under way are over.
+            now: the cycle.
+        """
+        if not self._went_far(translation):
+            return
+        warps = _warps_among(waiters)
+        behind = _warps_among([*waiters, *held]) - warps if held else 0
+        self.counters[translation.app].add(now - translation.trail[1], warps, behind)
+
+    def _went_far(self, translation: Translation) -> bool:
+        """Whether no stage up to the next TLB level had the page."""
+        if not self._near:
+            return translation.trail[-2] != self._below
+        return any(state not in self._near for state in list(translation.trail)[2::2])
+
+
+def _warps_among(waiters: Sequence[Traveller]) -> int:
+    """Warps that wait in the first level."""
+    if len(waiters) == 1:
+        return 1
+    warps: IntDict[bool] = IntDict()
+    for waiter in waiters:
+        warps[waiter.sm << _WARP_BITS | requester_of(waiter).warp_slot] = True
+    return len(warps)

@@ -12,7 +12,7 @@ from mypy_extensions import mypyc_attr
 from gpusim.core.counters import count
 from gpusim.core.engine import NEVER
 from gpusim.core.errors import OptionError, at_least
-from gpusim.core.mshr import NEW, Admission, Mshrs
+from gpusim.core.mshr import NEW, Admission, Mshrs, SeparateMshrs
 from gpusim.core.policy import Policy
 from gpusim.core.registry import Slot, open_slot, register_policy
 from gpusim.core.request import MemoryRequest, Purpose, Requester, Translation, Traveller
@@ -90,6 +90,19 @@ class JudgedMshrs(Mshrs[Traveller]):
     def release(self, key: int) -> list[Traveller]:
         self._policy.ended(key)
         return super().release(key)
+
+
+def make_mshrs(count: int, merging: bool, policy: MshrPolicy | None) -> Mshrs[Traveller]:
+    """What keeps the misses of a TLB that are under way.
+
+    Args:
+        count: registers.
+        merging: whether a miss waits for one on the same page.
+        policy: which misses may be under way; None: as many as there are registers.
+    """
+    if policy is not None:
+        return JudgedMshrs(policy)
+    return Mshrs(count, NEVER) if merging else SeparateMshrs(count)
 
 
 def requester_of(waiter: Traveller) -> Requester:
