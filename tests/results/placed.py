@@ -42,7 +42,7 @@ from gpusim.hardware.tlb.mask_tokens import TokenCounters
 from gpusim.hardware.tlb.neighbours import ProbeCounters
 from gpusim.hardware.tlb.prefetcher import PrefetchBufferCounters
 from gpusim.hardware.tlb.utilisation import EvictedEntries
-from gpusim.hardware.walk.walker import WalkCounters, WalkersCounters
+from gpusim.hardware.walk.counters import WalkCounters, WalkersCounters
 from gpusim.machine.mapping_calls import MappingCallCounters, MappingDriverCounters
 
 CLASSES: dict[str, tuple[type, ...]] = {

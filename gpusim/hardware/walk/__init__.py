@@ -1,5 +1,6 @@
 """Page walks: walkers, page-walk caches, the radix page table and its frames."""
 
+from gpusim.hardware.walk.counters import WalkCounters
 from gpusim.hardware.walk.cuckoo_table import ElasticCuckooTable
 from gpusim.hardware.walk.fair_share import FairShare
 from gpusim.hardware.walk.flattened_table import FlattenedTable
@@ -36,7 +37,7 @@ from gpusim.hardware.walk.walk_cache import (
     SplitWalkCache,
     walk_cache_storage,
 )
-from gpusim.hardware.walk.walker import WalkCounters, Walkers, WalkersSite
+from gpusim.hardware.walk.walker import Walkers, WalkersSite
 from gpusim.hardware.walk.warp_walkers import WarpWalkers
 
 __all__ = [

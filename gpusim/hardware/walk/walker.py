@@ -5,30 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
-import attr
 from attrs import frozen
 from mypy_extensions import mypyc_attr
 
 from gpusim.config.translation import WalkCacheConfig, WalkConfig
-from gpusim.core.counters import count
-from gpusim.core.cut import Trailed
 from gpusim.core.engine import NEVER, EventLoop, Port, Probe, Sink, Turning, TurnTaker
 from gpusim.core.errors import UserError
 from gpusim.core.interfaces import Behind
 from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping
-from gpusim.core.metrics import FRACTION, Metric, PerCycle, Ratio, Total, declare_metrics
 from gpusim.core.mshr import MERGED, Mshrs
 from gpusim.core.registry import Slot, make_policy
 from gpusim.core.request import Kind, MemoryRequest, Purpose, Requester, Translation
-from gpusim.core.roots import Root, RootSums
 from gpusim.core.signals import Signals
 from gpusim.core.stage import Stage
 from gpusim.core.states import State
-from gpusim.core.unboxed import IntDict, pair
+from gpusim.core.unboxed import IntDict
 from gpusim.files.units import Hertz
+from gpusim.hardware.walk.counters import PrefetchWalkCounters, WalkCounters, WalkersCounters
+from gpusim.hardware.walk.level_reads import LevelRead, LevelReads
 from gpusim.hardware.walk.order import WalkOrder
-from gpusim.hardware.walk.page_path import NOWHERE
 from gpusim.hardware.walk.page_table import PageTable
 from gpusim.hardware.walk.walk import Walk
 from gpusim.hardware.walk.walk_cache import (
@@ -39,9 +35,6 @@ from gpusim.hardware.walk.walk_cache import (
 )
 
 _WALK_READ: Final = int(Kind.WALK)
-_CROSSBAR: Final = int(Root.CROSSBAR)
-_L2: Final = int(Root.L2)
-_DRAM: Final = int(Root.DRAM)
 _WALKER: Final = int(State.WALKER)
 _WALK: Final = int(State.WALK)
 _PREFETCH: Final = int(Purpose.PREFETCH)
@@ -52,133 +45,6 @@ _SKIPPING: Final[dict[str, Callable[[WalkCacheConfig], LevelWalkCache]]] = {
     "paths": PathWalkCache,
 }
 """Page-walk caches that spare a walk its upper levels, by their kind."""
-
-
-@attr.s(auto_attribs=True)
-class PrefetchWalkCounters:
-    """What the walkers did for the prefetches of one application."""
-
-    requests: int = count("translations asked for")
-    merged: int = count("of these, merged with a walk of the same page")
-    walks: int = count("walks")
-    queue_cycles: int = count("waiting for a free walker, summed over walks", "cycles")
-    walk_cycles: int = count("from getting a walker to the translation, summed", "cycles")
-    level_accesses: int = count("page-table levels that were really read")
-    cache_lookups: int = count("probes of the page-walk cache")
-    cache_hits: int = count("probes that spared at least one level")
-    again: int = count("walks begun anew, as a page changed when its entry was read", later=True)
-    beside: int = count("of the levels read, those read beside another one", later=True)
-    reads_crossbar: int = count(
-        "cycles of page-table reads in the crossbar, summed", "cycles", later=True
-    )
-    reads_l2: int = count("cycles of page-table reads at L2 banks, summed", "cycles", later=True)
-    reads_dram: int = count(
-        "cycles in which page-table reads wait for DRAM, summed", "cycles", later=True
-    )
-    reads_other: int = count("cycles of page-table reads elsewhere, summed", "cycles", later=True)
-
-    def add_read(self, read: Trailed, begin: int, end: int) -> None:
-        """A page-table read was under way for ``[begin, end)``."""
-        found = RootSums()
-        read.cut(begin, end, found)
-        sums = found.sums
-        self.reads_crossbar += sums[_CROSSBAR]
-        self.reads_l2 += sums[_L2]
-        self.reads_dram += sums[_DRAM]
-        self.reads_other += end - begin - sums[_CROSSBAR] - sums[_L2] - sums[_DRAM]
-
-
-@attr.s(auto_attribs=True)
-class WalkCounters(PrefetchWalkCounters):
-    """What they did for its warps."""
-
-
-declare_metrics(
-    WalkCounters,
-    Metric("walks", "1", "page walks", Total("walks")),
-    Metric(
-        "walk_latency",
-        "cycles",
-        "walk latency, from getting a walker to the end",
-        Ratio("walk_cycles", "walks"),
-    ),
-    Metric(
-        "walk_queueing",
-        "cycles",
-        "time that a walk queues for a walker",
-        Ratio("queue_cycles", "walks"),
-    ),
-    Metric(
-        "concurrent_walks", "1", "page walks under way, mean over time", PerCycle("walk_cycles")
-    ),
-    Metric(
-        "walk_levels", "1", "page-table levels that a walk reads", Ratio("level_accesses", "walks")
-    ),
-    Metric(
-        "walk_cache_hit_rate",
-        FRACTION,
-        "walk cache hit rate, hits / probes",
-        Ratio("cache_hits", "cache_lookups"),
-    ),
-)
-
-
-@attr.s(auto_attribs=True)
-class WalkersCounters:
-    """The walkers as a whole, all applications together."""
-
-    most_walks: int = count("most walks under way at once")
-
-
-declare_metrics(
-    WalkersCounters,
-    Metric("concurrent_walks_max", "1", "most page walks under way at once", Total("most_walks")),
-)
-
-
-class _Together:
-    """Reads that a walk has sent at once.
-
-    Attributes:
-        left: how many have not come.
-        over: whether the walk has gone on.
-    """
-
-    __slots__ = ("left", "over")
-
-    def __init__(self, count: int) -> None:
-        self.left = count
-        self.over = False
-
-
-class _LevelRead(MemoryRequest):
-    """The read of one page-table entry, which remembers its walk; `sm`: the SM that sends it.
-
-    Attributes:
-        together: the reads that were sent at once with it; None: it is alone.
-        first: whether the walk goes on from its entry.
-    """
-
-    __slots__ = ("first", "together", "walk")
-
-    def __init__(self, walk: Walk, address: int, sm: int, depth: int) -> None:
-        translation = walk.translation
-        super().__init__(
-            _WALK_READ,
-            translation.app,
-            translation.asid,
-            sm,
-            translation.tag,
-            address,
-            -1,
-            1,
-            depth,
-            None,
-            pair(_WALK, walk.started),
-        )
-        self.walk = walk
-        self.together: _Together | None = None
-        self.first = True
 
 
 @frozen(eq=False)
@@ -246,21 +112,15 @@ class Walkers(Stage, Turning):
         """Application, tag and cycle of a walk that waits for a walker from now on."""
         self.warm_behind: Behind | None = None
         """Where page-table reads go that take no time; None: walks read no cache."""
-        self._memory = memory
         self._config = config
         self._latency = config.latency.cycles(clock)
         self._free = config.walkers
-        self._deep = site.table.layout is not None
-        """Whether walks may have more steps than are counted apart."""
         self._mshrs: Mshrs[Translation] = Mshrs(NEVER, NEVER)
         self._queue: list[Walk] = []
         self._walks: IntDict[Walk] = IntDict()
         """By tag: those that wait or are under way."""
         self._steps: Port[Walk] = Port(env, f"{name}.steps")
-        self._reads: Port[_LevelRead] = Port(env, f"{name}.reads")
-        self._unsent: list[tuple[_LevelRead, Sink]] = []
-        self._late = 0
-        """Reads that no walk waits for any more."""
+        self._reads = LevelReads(env, name, site.table, memory)
         self._levels: LevelWalkCache | None = None
         self._lines: LineWalkCache | None = None
         self._probe_latency = 0
@@ -271,17 +131,17 @@ class Walkers(Stage, Turning):
             else:
                 self._lines = LineWalkCache(config.cache)
         self.process = TurnTaker(env, self)
-        for port in (self.requests, self._steps, self._reads):
+        for port in (self.requests, self._steps, self._reads.answers):
             port.connect(self.process)
 
     def turn(self, now: int) -> int:
-        reads, steps, requests = self._reads, self._steps, self.requests
+        reads, steps, requests = self._reads.answers, self._steps, self.requests
         while reads.ready <= now and (read := reads.take()) is not None:
             self._level_done(read)
         while steps.ready <= now and (walk := steps.take()) is not None:
             self._step(walk)
-        if self._unsent:
-            self._send_reads()
+        if self._reads.unsent:
+            self._reads.send_again(self.process.wake)
         while requests.ready <= now and (translation := requests.take()) is not None:
             self._admit(translation)
         while self._free and self._queue:
@@ -415,60 +275,33 @@ class Walkers(Stage, Turning):
         if walk.overtaken or walk.level == len(walk.path.entries):
             self._finish(walk)
             return
-        address = walk.path.entries[walk.level]
         walk.arrived = self.env._now
         delay = 0
         if self._lines is not None:
             counters = self._counters(walk.translation)
             counters.cache_lookups += 1
             delay = self._probe_latency
-            if self._lines.probe(address):
+            if self._lines.probe(walk.path.entries[walk.level]):
                 counters.cache_hits += 1
                 walk.level += 1
                 self._steps.send(walk, delay)
                 return
-        read = self._read(walk, address, delay)
-        if walk.path.beside:
-            beside = walk.path.beside[walk.level]
-            read.together = _Together(1 + len(beside))
-            for other in beside:
-                self._counters(walk.translation).beside += 1
-                one = self._read(walk, other, delay)
-                one.first = False
-                one.together = read.together
+        beside = self._reads.send(walk, self._sender(walk), delay, self.process.wake)
+        if beside:
+            self._counters(walk.translation).beside += beside
 
     def _sender(self, walk: Walk) -> int:
         """The SM that sends the reads of a walk; -1: the walkers do."""
         return walk.translation.sm if self._config.sent_by == "sms" else -1
 
-    def _read(self, walk: Walk, address: int, delay: int) -> _LevelRead:
-        """Send a read of the current level of a walk."""
-        sm = self._sender(walk)
-        depth = walk.level + 1
-        read = _LevelRead(walk, address, sm, min(depth, self.table.levels) if self._deep else depth)
-        read.return_to(self._reads)
-        port = self._memory(read)
-        if self._unsent or not self._send(read, port, delay):
-            self._unsent.append((read, port))
-        return read
-
-    def _send(self, read: _LevelRead, port: Sink, delay: int) -> bool:
-        if port.full:
-            port.when_free(self.process.wake)
-            return False
-        port.send(read, delay)
-        return True
-
-    def _send_reads(self) -> None:
-        """Send the reads for which there was no room."""
-        while self._unsent and self._send(*self._unsent[0], 0):
-            self._unsent.pop(0)
-
-    def _level_done(self, read: _LevelRead) -> None:
+    def _level_done(self, read: LevelRead) -> None:
         walk = read.walk
-        if read.together is not None and not self._goes_on(read, read.together):
+        if self._reads.too_late(read):
+            self._counters(walk.translation).level_accesses += 1
             return
         walk.read += 1
+        if not self._reads.goes_on(read):
+            return
         self._counters(walk.translation).add_read(read, walk.arrived, self.env._now)
         self._keep(walk, walk.level)
         walk.level += 1
@@ -478,21 +311,6 @@ class Walkers(Stage, Turning):
                 translation.asid, translation.vpn, walk.level, walk.arrived, self.env._now
             )
         self._step(walk)
-
-    def _goes_on(self, read: _LevelRead, together: _Together) -> bool:
-        """One of several reads has come: whether its walk goes on with it."""
-        together.left -= 1
-        if together.over:
-            self._late -= 1
-            self._counters(read.walk.translation).level_accesses += 1
-            return False
-        enough = self.table.first_is_enough and read.walk.path.mapping is not NOWHERE
-        if together.left and not (enough and read.first):
-            read.walk.read += 1
-            return False
-        together.over = True
-        self._late += together.left
-        return True
 
     def _keep(self, walk: Walk, level: int) -> None:
         """Put the entry that was read at `level` into the page-walk cache."""
@@ -550,18 +368,19 @@ class Walkers(Stage, Turning):
 
     def in_flight(self) -> int:
         """Translations that wait here."""
-        return len(self._mshrs) + len(self.requests) + self._late
+        return len(self._mshrs) + len(self.requests) + self._reads.late
 
     def waiting(self) -> Iterator[str]:
         """Lines for the watchdog: which requests wait, and for what."""
         if self._queue:
             walkers = self._config.walkers
             yield f"{self.name}: {len(self._queue)} walks wait for one of {walkers} walkers"
-        if self._reads or self._unsent or len(self._mshrs) > len(self._queue):
+        reads = self._reads
+        if reads.answers or reads.unsent or len(self._mshrs) > len(self._queue):
             under_way = len(self._mshrs) - len(self._queue)
             yield (
                 f"{self.name}: {under_way} walks under way, "
-                f"{len(self._unsent)} reads wait for memory"
+                f"{len(reads.unsent)} reads wait for memory"
             )
 
     def policies(self) -> Iterator[tuple[str, object]]:
