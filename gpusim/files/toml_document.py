@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +92,7 @@ def read_document(path: Path) -> Document:
         except tomllib.TOMLDecodeError as error:
             raise UserError(f"{path} is not a TOML file: {error}") from error
         _check(path, data)
-        return Document(path, data, dict(_notes(text)))
+        return Document(path, data, _notes_of(text))
 
 
 def _check(path: Path, data: Mapping[str, Any]) -> None:
@@ -111,6 +112,12 @@ def _check(path: Path, data: Mapping[str, Any]) -> None:
             waiting += [((*key, str(at)), inner) for at, inner in enumerate(value)]
         elif type(value) is int and abs(value) > MOST_INTEGER:
             raise UserError(f"{path}: {'.'.join(key)}: the number does not fit 64 bits")
+
+
+@lru_cache(maxsize=256)
+def _notes_of(text: str) -> Mapping[Key, Note]:
+    """The notes of a text, once for each: they take as long as all else of loading a model."""
+    return dict(_notes(text))
 
 
 def _notes(text: str) -> Iterator[tuple[Key, Note]]:

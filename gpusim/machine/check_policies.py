@@ -10,7 +10,6 @@ from gpusim.config.check_unified import check_unified
 from gpusim.config.node import NodeConfig
 from gpusim.config.schema import LRU, GpuConfig
 from gpusim.config.translation import TlbConfig
-from gpusim.core.engine import Environment
 from gpusim.core.errors import OptionError, UserError, nearest, own_code_errors, own_modules
 from gpusim.core.policy import Option, PolicyConfig
 from gpusim.core.registry import SLOT, Slot, find_policy, interface, make_policy
@@ -18,7 +17,7 @@ from gpusim.core.replacement import make_replacement
 from gpusim.core.user_code import is_unknown
 from gpusim.files.structure import Problem, attributes_of
 from gpusim.files.toml_document import Key
-from gpusim.hardware.dram import ChannelUse, build_dram
+from gpusim.hardware.dram import ChannelUse, check_dram
 from gpusim.hardware.node import RemotePages
 from gpusim.hardware.tlb import FillPolicy, TlbArray, make_array, takes_sets
 from gpusim.hardware.walk import TableLayout
@@ -345,8 +344,7 @@ def _check_dram(config: GpuConfig, own: Collection[str]) -> Iterator[Problem]:
     if problems:
         return
     try:
-        use = ChannelUse(request_bytes=config.l2.line)
-        build_dram(Environment(), config.dram, config.clock, use)
+        check_dram(dram, ChannelUse(request_bytes=config.l2.line))
     except UserError as error:
         keys, _, message = str(error).partition(": ")
         yield Problem(tuple(keys.partition(",")[0].split(".")), message)

@@ -7,7 +7,7 @@ goes next (`chooser`), and what a command does (`issuer`) to banks (`bank`, `tim
 """
 
 from gpusim.hardware.dram.atlas import Atlas
-from gpusim.hardware.dram.build import build_dram
+from gpusim.hardware.dram.build import build_dram, check_dram
 from gpusim.hardware.dram.completion import Completion
 from gpusim.hardware.dram.controller import DramChannel
 from gpusim.hardware.dram.fr_rr_fcfs import FrRrFcfs
@@ -36,4 +36,5 @@ __all__ = [
     "TranslationPressure",
     "Waiting",
     "build_dram",
+    "check_dram",
 ]

@@ -15,6 +15,7 @@ from gpusim.hardware.dram.controller import DramChannel
 from gpusim.hardware.dram.hashed_mapping import mapping_of
 from gpusim.hardware.dram.ideal import IdealDramChannel
 from gpusim.hardware.dram.mapping import AddressMapping
+from gpusim.hardware.dram.timing import Timing
 from gpusim.hardware.dram.use import ChannelUse
 
 ONE_BURST_EACH = ChannelUse()
@@ -37,6 +38,20 @@ def build_dram(
     Raises:
         UserError: an impossible table.
     """
+    mapping = check_dram(config, use)
+    make = IdealDramChannel if config.ideal else DramChannel
+    return [
+        make(env, use.first + index, config, mapping, core_clock, use)
+        for index in range(config.channels)
+    ], mapping
+
+
+def check_dram(config: DramConfig, use: ChannelUse = ONE_BURST_EACH) -> AddressMapping:
+    """The mapping of a DRAM table, if all of the table can be built.
+
+    Raises:
+        UserError: an impossible table.
+    """
     mapping = mapping_of(config)
     size = use.request_bytes or config.burst
     if size % config.burst or size > mapping.contiguous_bytes:
@@ -46,12 +61,10 @@ def build_dram(
             f"{mapping.contiguous_bytes} bytes lie in one row of one channel; keep the lowest "
             f"column bits below 'channel' with 'column:n' as the last field"
         )
-    _check(config)
-    make = IdealDramChannel if config.ideal else DramChannel
-    return [
-        make(env, use.first + index, config, mapping, core_clock, use)
-        for index in range(config.channels)
-    ], mapping
+    _check_values(config)
+    if not config.ideal:
+        Timing.of(config)
+    return mapping
 
 
 class MappedRoute(Route):
@@ -86,7 +99,7 @@ class RoutesByPart(Route):
         return self._routes[bisect(self._bases, address) - 1].port(address)
 
 
-def _check(config: DramConfig) -> None:
+def _check_values(config: DramConfig) -> None:
     for place, value, allowed in wrong_choices(config, ("dram",)):
         raise UserError(f"{'.'.join(place)}: {value!r}{allowed}")
     for key in ("read_queue", "write_queue", "activate_clocks"):
