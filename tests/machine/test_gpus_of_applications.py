@@ -42,7 +42,9 @@ def ends(result: Result) -> dict[str, int]:
     return result.applications.set_index("name").end.to_dict()
 
 
-ATAX_0, MVT_1 = 'workload = "atax"\ngpu = 0', 'workload = "mvt"\ngpu = 1'
+ONCE: dict[str, object] = {"iterations": 1}
+SHORT = "\nsmoke = { iterations = 1 }"
+ATAX_0, MVT_1 = 'workload = "atax"\ngpu = 0' + SHORT, 'workload = "mvt"\ngpu = 1' + SHORT
 
 
 def test_applications_of_gpus_of_their_own_are_as_alone(tmp_path: Path) -> None:
@@ -50,12 +52,12 @@ def test_applications_of_gpus_of_their_own_are_as_alone(tmp_path: Path) -> None:
         together = ends(both)
         assert both.summary["remote_requests"] == 0
     for name in ("atax", "mvt"):
-        with gpusim.simulate("tiny", gpusim.load_workload(name, "smoke")) as alone:
+        with gpusim.simulate("tiny", gpusim.load_workload(name, "smoke", overrides=ONCE)) as alone:
             assert alone.summary["cycles"] == together[name]
 
 
 def test_an_application_on_one_gpu_leaves_the_other_idle(tmp_path: Path) -> None:
-    with gpusim.simulate(model(), loaded(tmp_path, 'workload = "atax"\ngpu = 1')) as result:
+    with gpusim.simulate(model(), loaded(tmp_path, ATAX_0.replace("0", "1"))) as result:
         rows = result.counters.query("component == 'sm' and counter == 'transactions'")
         sms = rows[rows.value > 0].instance
         half = model().config.sm.count
@@ -73,7 +75,7 @@ def test_shares_are_of_the_gpu(tmp_path: Path) -> None:
 
 
 def test_all_sms_of_a_gpu_are_shared(tmp_path: Path) -> None:
-    pair = loaded(tmp_path, 'workload = "gemm"\ngpu = 1', MVT_1)
+    pair = loaded(tmp_path, 'workload = "gemm"\ngpu = 1' + SHORT, MVT_1)
     with gpusim.simulate(model(sharing="mps"), pair) as result:
         rows = result.counters.query(
             "component == 'sm' and counter == 'transactions' and value > 0"
@@ -107,6 +109,7 @@ def test_a_gpu_of_a_machine_without_a_node(tmp_path: Path) -> None:
         gpusim.simulate("tiny", loaded(tmp_path, MVT_1))
 
 
+STEP: dict[str, object] = {"gpus": 2, "inputs": 64, "outputs": 64}
 ENGINES = {"node.copy_engines.count": 1, "node.copy_engines.bandwidth": "32GB/s"}
 
 
@@ -120,7 +123,7 @@ def recorded(workload: gpusim.Workload, folder: Path) -> str:
 def test_a_recording_keeps_gpus_of_launches_arrays_and_copies(
     tmp_path: Path, settings: dict[str, object]
 ) -> None:
-    step = gpusim.load_workload("data_parallel_step", "smoke", overrides={"gpus": 2})
+    step = gpusim.load_workload("data_parallel_step", "smoke", overrides=STEP)
     path = recorded(step, tmp_path)
     with h5py.File(path) as file:
         assert file.attrs["schema"] == 3
@@ -147,7 +150,7 @@ def test_a_recording_keeps_gpus_of_applications(tmp_path: Path) -> None:
 
 
 def test_older_recordings_name_no_gpu(tmp_path: Path) -> None:
-    path = recorded(gpusim.load_workload("atax", "smoke"), tmp_path)
+    path = recorded(gpusim.load_workload("atax", "smoke", overrides=ONCE), tmp_path)
     with h5py.File(path, "a") as file:
         assert file.attrs["schema"] == 1
         for table in ("applications", "buffers", "launches"):
@@ -167,7 +170,7 @@ def test_older_recordings_name_no_gpu(tmp_path: Path) -> None:
     ],
 )
 def test_damaged_gpus_and_copies(tmp_path: Path, place: str, value: int, message: str) -> None:
-    step = gpusim.load_workload("data_parallel_step", "smoke", overrides={"gpus": 2})
+    step = gpusim.load_workload("data_parallel_step", "smoke", overrides=STEP)
     path = recorded(step, tmp_path)
     with h5py.File(path, "a") as file:
         file[place][0] = value

@@ -15,7 +15,7 @@ from gpusim.machine import Machine
 from gpusim.results.result import Result
 from tests import ROOT
 from tests.quick import quick
-from tests.whole.running import SMALLER
+from tests.whole.running import SMALLER, base_run
 from tests.whole.test_dram_schedulers import SMALL as FEW_SMS
 from tests.whole.test_relaunch import pair
 
@@ -75,12 +75,13 @@ def test_prefetchers(kind: str, before: str) -> None:
 def test_the_next_page_is_there_when_a_program_walks_on() -> None:
     """Each page of a long row is asked for once: with a buffer in front, half of them are there."""
     keys = {"stages": ["L1", "L2", "pf", "walk"], "stage__pf__kind": "prefetching:NextPage"}
-    plain, ahead = run("atax"), run("atax", **keys)
+    plain, ahead = base_run("tiny", "atax"), run("atax", **keys)
     assert total(ahead, "walk", "requests") < total(plain, "walk", "requests")
 
 
 def test_an_order_of_walks() -> None:
-    plain, other = run("atax"), run("atax", walk__order="walk_orders:ShortestInstructionFirst")
+    plain = base_run("tiny", "atax")
+    other = run("atax", walk__order="walk_orders:ShortestInstructionFirst")
     assert other.summary["cycles"] != plain.summary["cycles"]
     assert total(other, "walk", "walks") > 0
 
@@ -119,7 +120,7 @@ def test_a_tlb_of_ranges_has_what_is_mapped_ahead_in_few_entries() -> None:
 
 def test_a_tlb_in_memory() -> None:
     keys = {"stages": ["L1", "L2", "far", "walk"], "stage__far__kind": "memory_tlb:MemoryTlb"}
-    plain, other = run("gups"), run("gups", **keys)
+    plain, other = base_run("tiny", "gups"), run("gups", **keys)
     assert total(other, "walk", "walks") < total(plain, "walk", "walks") / 3
     assert total(other, "stage/far", "reads") == total(other, "page_table/stages", "l2_lookups")
 
@@ -139,7 +140,7 @@ def test_promotion() -> None:
 
 def test_a_warp_scheduler_that_reacts_to_misses() -> None:
     strict = {"policy": "throttling:Throttling", "window": 8, "high": 0.05, "low": 0.01}
-    plain = run("bfs")
+    plain = base_run("tiny", "bfs")
     assert run("bfs", sm__scheduler=strict).summary["cycles"] != plain.summary["cycles"]
 
 

@@ -17,6 +17,7 @@ from gpusim.runs.tenants import assign_sms
 from gpusim.runs.warming import prepare_warming
 from gpusim.workloads.workload import Workload
 from tests.quick import quick
+from tests.whole.running import SMALLER
 
 NODE: dict[str, object] = {
     "node.gpus": 2, "node.link.bandwidth": "16GB/s", "node.link.latency": "50 cycles",
@@ -33,7 +34,8 @@ IN_TURN = NODE | {"node.blocks": "round-robin", "node.placement": "interleave"}
 
 
 def workload(name: str = "atax", **parameters: object) -> Workload:
-    return gpusim.load_workload(name, "smoke", overrides=parameters)
+    sizes = {**SMALLER.get(name, {}), **parameters}
+    return gpusim.load_workload(name, "smoke", overrides=sizes)
 
 
 def run(overrides: dict[str, object] | None, what: Workload, **options: Any) -> Result:
@@ -149,7 +151,7 @@ def test_a_checkpoint_knows_how_many_gpus_there_were_and_what_they_ran(tmp_path:
 
 
 def test_copies_are_skipped_as_by_sms_and_timed_by_engines(tmp_path: Path) -> None:
-    step = workload("data_parallel_step", gpus=2)
+    step = workload("data_parallel_step", gpus=2, inputs=64, outputs=64)
     with run(ENGINES, step) as whole, run(ENGINES, step, skip="5launches") as rest:
         assert 0 < rest.summary["copied_bytes"] < whole.summary["copied_bytes"]
         assert any("launches of streams or GPUs ran one" in w for w in rest.warnings)

@@ -23,13 +23,13 @@ SMALL_TLBS: dict[str, object] = {
     "l1.hash": "none",
 }
 """So small that the L3 TLB evicts, at smoke scale."""
-SHORT: dict[str, object] = {"iterations": 4}
+SHORT: dict[str, object] = {"iterations": 3}
 SHORTER: dict[str, dict[str, object]] = {"atax": SHORT, "matrix_transpose": {}}
 
 
 @cache
-def short_base() -> Result:
-    return run("a100-mig", "atax", overrides=SMALL_TLBS, parameters=SHORT)
+def short_base(workload: str) -> Result:
+    return run("a100-mig", workload, overrides=SMALL_TLBS, parameters=SHORTER[workload])
 
 
 def evictions(result: Result, app: str) -> tuple[int, int]:
@@ -43,7 +43,7 @@ ONE_BASE = {"policy": "star", "bases": 1}
 
 @pytest.mark.parametrize("workload", quick(["atax", "matrix_transpose"], "atax"))
 def test_one_base_is_the_plain_array(workload: str) -> None:
-    base = run("a100-mig", workload, overrides=SMALL_TLBS, parameters=SHORTER[workload])
+    base = short_base(workload)
     one = run(
         "a100-mig",
         workload,
@@ -65,7 +65,7 @@ def test_one_base_is_the_plain_array(workload: str) -> None:
     ),
 )
 def test_shared_entries_do_the_same_work(variant: str) -> None:
-    base = short_base()
+    base = short_base("atax")
     shared = run("a100-mig", "atax", variant, overrides=SMALL_TLBS, parameters=SHORT)
     again = run("a100-mig", "atax", variant, overrides=SMALL_TLBS, parameters=SHORT)
     assert shared.digest == again.digest

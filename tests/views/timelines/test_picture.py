@@ -38,7 +38,8 @@ MEMORY_PANELS = ["page walks", "transactions", "DRAM traffic", "DRAM queue", "TL
 @pytest.fixture(scope="module")
 def run() -> Iterator[Result]:
     """Two kernels, a block on each of two SMs, all recorded."""
-    work = gpusim.load_workload("atax", "smoke", overrides={"n": "512"})
+    sizes = {"n": 512, "iterations": 2}
+    work = gpusim.load_workload("atax", "smoke", overrides=sizes)
     with gpusim.simulate(gpusim.load_model("tiny"), work, record=list(RECORDS)) as result:
         yield result
 
@@ -190,7 +191,7 @@ def test_kernels_stand_above(run: Result) -> None:
 
 def test_a_launch_too_short_for_its_name_has_none(run: Result) -> None:
     begin = int(run.launches.begin[1])
-    axes = draw_timeline(run, window_of(run, begin - 3, begin + 600)).axes[0]
+    axes = draw_timeline(run, window_of(run, begin - 3, begin + 400)).axes[0]
     assert [text.get_text() for text in axes.texts] == [run.launches.kernel[1]]
     assert len(axes.collections) == 2
 
