@@ -83,7 +83,7 @@ def check_policies(config: GpuConfig) -> Iterator[Problem]:
         yield from _check_made(own, ("node", "placement"), Slot.PAGE_PLACEMENT, *made)
         made = config.node.remote, *made[1:]
         yield from _check_made(own, ("node", "remote"), Slot.REMOTE_PAGES, *made)
-        yield from _check_copies(config.node)
+        yield from _check_copies(config, config.node)
         yield from _check_far_faults(own, config.node, config.memory.table_entries)
         yield from _check_across_gpus(config, config.node)
     for key, replacement, ways in _replaced(config):
@@ -103,7 +103,7 @@ def _check_far_faults(
         yield from _check_made(own, ("node", "forwarding"), Slot.FORWARDING, node.forwarding, gpus)
 
 
-def _check_copies(node: NodeConfig) -> Iterator[Problem]:
+def _check_copies(config: GpuConfig, node: NodeConfig) -> Iterator[Problem]:
     """Copies of pages, beside what stores without an SM."""
     policy: type[RemotePages] = find_policy(Slot.REMOTE_PAGES, node.remote.policy)
     if node.copy_engines is not None and policy.copies:
@@ -111,6 +111,12 @@ def _check_copies(node: NodeConfig) -> Iterator[Problem]:
             ("node", "remote"),
             f"{node.remote.policy!r} gives copies up when a store leaves an SM, and copy engines "
             "store without one: not with node.copy_engines",
+        )
+    if config.paging is not None and policy.copies:
+        yield Problem(
+            ("node", "remote"),
+            f"{node.remote.policy!r} holds stores to a page until its copies are gone, and a page "
+            "that leaves for the host meanwhile has no place for them: not with paging",
         )
 
 

@@ -87,10 +87,13 @@ class FarMemory:
             drop,
             self._invalidation,
             self._forwarding,
+            config.paging is not None,
         )
         self.moves = PageMoves(site, table, self.policy)
         self.host = HostMmu(env, host, config.clock, apps, self.moves.resolve, self._forwarding)
+        self.moves.on_gone.listen(self.host.shoot_down)
         self.stages: list[FarFaults] = []
+        self._follows = self.policy.moves or config.paging is not None
         self._accesses = [AccessesUnderWay(gpu) for gpu in range(node.gpus)]
         if self.policy.copies:
             self.moves.stores = [self._held_stores(one) for one in self._accesses]
@@ -132,7 +135,7 @@ class FarMemory:
 
     def watched(self, way: Sink, gpu: int) -> Sink:
         """The way out of an SM, on which accesses under way are noted."""
-        if not self.policy.moves:
+        if not self._follows:
             return way
         guard = self.moves.stores[gpu] if self.moves.stores else None
         return WatchedExit(way, self._accesses[gpu], guard)
@@ -145,22 +148,27 @@ class FarMemory:
         sms_of: Sequence[Sequence[Sm]],
     ) -> None:
         """Introduce moves to all GPUs, and enter the pages that lie somewhere before the start."""
-        self.moves.gpus = [
+        self.moves.known.gpus = [
             GpuSide(gateway, self._accesses[gpu], _forget(holders_of[gpu], table), table.enter)
             for gpu, (gateway, table) in enumerate(zip(gateways, tables, strict=True))
         ]
-        for mapping in self._table.mappings():
-            gpu = self._table.gpu_of(mapping.pfn)
-            self.moves.has(mapping, gpu)
-            self.moves.holds(mapping.tag, gpu)
+        self.enter_placed()
         if self.policy.counts:
             own = self.policy.counts_own
             seen = [one.on_left for one in self._accesses] if own else []
             for probe in seen or [gateway.on_remote for gateway in gateways]:
                 probe.listen(self.moves.accessed)
-        for gpu, sms in enumerate(sms_of) if self.policy.moves else ():
+        for gpu, sms in enumerate(sms_of) if self._follows else ():
             for sm in sms:
                 sm.lsu.on_request.listen(self._accesses[gpu].ended)
+
+    def enter_placed(self) -> None:
+        """Enter the pages that lie somewhere before the start into tables of their GPUs."""
+        known = self.moves.known
+        for mapping in self._table.mappings():
+            gpu = self._table.gpu_of(mapping.pfn)
+            known.enter(mapping, gpu)
+            known.expect(mapping.tag, gpu)
 
     def attach(self, board: SignalBoard) -> None:
         """Hand the policies the signals of the machine."""

@@ -114,6 +114,8 @@ class Machine:
         attach_policies(self, self._board)
         if self.paging is not None:
             self.paging.begin()
+            if self.node is not None and self.node.far is not None:
+                self.node.far.enter_placed()
         self._start_tenants()
         self._further: list[Component] = []
         self._own_states: list[str] = []
@@ -165,6 +167,8 @@ class Machine:
             for system in self.systems:
                 below, domain = system.translations, system.domain
                 system.translations = paging.before(below, domain, several)
+            if self.node is not None and self.node.far is not None:
+                paging.share(self.node.far.moves.departures)
         self.system_of = {sm: system for system in self.systems for sm in system.domain.sms}
         self.fbts = {
             app: system.fbt

@@ -34,6 +34,7 @@ from gpusim.hardware.paging import (
     PageFaults,
     Placement,
     RouteBeyond,
+    Sharers,
     WatchedWay,
 )
 from gpusim.hardware.paging.prefetch import VA_BLOCK
@@ -269,6 +270,12 @@ class Paging:
         self.stages.append(stage)
         self._stages_of[gpu].append(stage)
         return stage
+
+    def share(self, sharers: Sharers) -> None:
+        """GPUs have tables of their own, and pages may move between their memories."""
+        self.driver.sharers = sharers
+        if isinstance(self._tables.table, NodeTable):
+            self._tables.table.rooms = self.memories
 
     def watched(self, way: Sink) -> Sink:
         """The way out of an SM, on which stores and accesses are noted."""

@@ -65,5 +65,5 @@ class _AskedPages:
         gpus = [self._gpus[place] for place in places.tolist()]
         for tag, gpu in zip(tags, gpus, strict=True):
             self._moves.settle(tag, gpu)
-        kept = [self._moves.is_held(tag, gpu) for tag, gpu in zip(tags, gpus, strict=True)]
+        kept = [self._moves.known.is_held(tag, gpu) for tag, gpu in zip(tags, gpus, strict=True)]
         return np.array(kept, dtype=bool)

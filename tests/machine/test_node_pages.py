@@ -138,7 +138,7 @@ def test_a_shootdown_finds_walks_before_and_after_their_read() -> None:
                 yield cycle
                 mapping = machine.page_table.find(page(0) >> 12)
                 assert mapping is not None
-                moves.gpus[0].forget(mapping)
+                moves.known.gpus[0].forget(mapping)
 
             machine.env.start(forget())
 

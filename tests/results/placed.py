@@ -21,7 +21,7 @@ from gpusim.hardware.node.home_slices import HomeCounters
 from gpusim.hardware.node.host_mmu import HostMmuCounters
 from gpusim.hardware.node.least_tlb import SharedTlbCounters
 from gpusim.hardware.node.link import NodeLinkCounters
-from gpusim.hardware.node.page_moves import MoveCounters
+from gpusim.hardware.node.move_counters import MoveCounters
 from gpusim.hardware.node.reader_copies import CopiesCounters
 from gpusim.hardware.node.traffic import PairCounters
 from gpusim.hardware.paging.driver_counters import DriverCounters, PagingCounters

@@ -59,12 +59,19 @@ class AccessesUnderWay:
         if tag in self._waiting:
             self._waiting.pop(tag)()
 
-    def when_drained(self, tag: int, then: Callable[[], None]) -> None:
-        """Call `then` when no access to a page is under way: at once, if none is."""
-        if tag in self._counts:
-            self._waiting[tag] = then
-        else:
-            then()
+    def when_drained(self, tag: int, then: Callable[[], None], pages: int = 1) -> None:
+        """Call `then` when no access to a page is under way: at once, if none is.
+
+        Args:
+            tag: the page.
+            then: see above.
+            pages: parts of it by whose names accesses may know it.
+        """
+        for part in range(tag, tag + pages):
+            if part in self._counts:
+                self._waiting[part] = lambda: self.when_drained(tag, then, pages)
+                return
+        then()
 
 
 class Guard(Protocol):

@@ -34,6 +34,9 @@ class FarFaultCounters:
     replays: int = count("walks begun anew when the host had answered")
     fault_cycles: int = count("from such a walk to its replay, summed", "cycles")
     dropped: int = count("prefetches that did not find their page, and did not ask for it")
+    absent: int = count(
+        "of the faults, those whose page lay with no GPU: answered with nothing", later=True
+    )
     unwalked: int = count("translations whose pages were known to be in no entry", later=True)
     own_walks: int = count(
         "walks that no TLB asked for: of entries to invalidate, and for other GPUs", later=True
@@ -115,13 +118,14 @@ class FarFaults(Stage):
 
     Attributes:
         answers: pages that the host has answered for.
+        absent: pages that lie with no GPU, as the host says.
         forwarded: walks for faults of other GPUs, on their way from the host.
     """
 
     laws: Sequence[Law] = laws_of(
         [FarFaultCounters],
         Law("received", "returned", "translations that came", "those that were answered"),
-        Law("replays", "faults"),
+        Law("replays + absent", "faults"),
     )
     states: ClassVar[tuple[str, ...]] = ("host_mmu", "migration")
 
@@ -132,6 +136,7 @@ class FarFaults(Stage):
         self.env = env
         self.counters = [FarFaultCounters() for _ in range(site.apps)]
         self.answers: Port[int] = Port(env, f"{name}.answers", site.trip)
+        self.absent: Port[int] = Port(env, f"{name}.absent", site.trip)
         self.forwarded: Port[OwnWalk] = Port(env, f"{name}.forwarded", site.trip)
         self._site = site
         self._walkers = walkers.requests
@@ -145,15 +150,14 @@ class FarFaults(Stage):
         self._own: list[OwnWalk] = []
         self._under_way = 0
         self.process = env.start(self._run())
-        for port in (self.requests, self._walked, self.answers, self.forwarded):
+        for port in (self.requests, self._walked, self.answers, self.absent, self.forwarded):
             port.connect(self.process)
 
     def _run(self) -> Generator[int | None, None, None]:
         requests, walked, answers, below = self.requests, self._walked, self.answers, self._walkers
-        forwarded = self.forwarded
+        absent, forwarded = self.absent, self.forwarded
         while True:
-            while (tag := answers.take()) is not None:
-                self._answered(tag)
+            self._take_answers()
             while (walk := walked.take()) is not None:
                 self._ended(walk)
             while (own := forwarded.take()) is not None:
@@ -172,10 +176,17 @@ class FarFaults(Stage):
             blocked = below.full and (requests.queue or self._again or self._own)
             if blocked:
                 below.when_free(self.process.wake)
-            upcoming = min(walked.ready, answers.ready, forwarded.ready)
+            upcoming = min(walked.ready, answers.ready, absent.ready, forwarded.ready)
             if not blocked:
                 upcoming = min(upcoming, requests.ready)
             yield None if upcoming == NEVER else max(upcoming - self.env._now, 0)
+
+    def _take_answers(self) -> None:
+        """What the host has said of pages."""
+        while (tag := self.answers.take()) is not None:
+            self._answered(tag)
+        while (tag := self.absent.take()) is not None:
+            self._is_absent(tag)
 
     def _send(self, translation: Translation) -> None:
         translation.return_to(self._walked)
@@ -267,6 +278,14 @@ class FarFaults(Stage):
             counters.fault_cycles += self.env._now - since
             translation.kind = _REPLAY
             self._again.append(translation)
+
+    def _is_absent(self, tag: int) -> None:
+        """A page lies with no GPU: what waits for it is answered with nothing, and has to fault."""
+        for translation, _ in self._waiting.pop(tag, ()):
+            counters = self.counters[translation.app]
+            counters.absent += 1
+            counters.returned += 1
+            translation.answer()
 
     def shoot_down(self, tag: int | None) -> None:
         """Nothing is kept here; the stages above know what is on its way."""

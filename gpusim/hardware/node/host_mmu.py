@@ -54,7 +54,7 @@ class HostMmu(Component):
         config: what it is like.
         clock: of the core.
         apps: applications that share the machine.
-        resolve: called with a fault whose page has been found.
+        resolve: called with a fault whose page has been looked for; tells whether it is there.
         forwarding: which faults walkers of GPUs look for as well; None: none.
 
     Attributes:
@@ -72,7 +72,7 @@ class HostMmu(Component):
         config: HostMmuConfig,
         clock: Hertz,
         apps: int,
-        resolve: Callable[[FarFault], None],
+        resolve: Callable[[FarFault], bool],
         forwarding: Forwarding | None = None,
     ) -> None:
         self.env = env
@@ -109,8 +109,7 @@ class HostMmu(Component):
             while (tag := walked.take()) is not None:
                 self._free += 1
                 self._keep(tag)
-                for waiting in self._walks.pop(tag):
-                    self._resolve(waiting)
+                self._found(tag)
             while (walk := by_gpus.take()) is not None:
                 self._came(walk)
             while (fault := requests.take()) is not None:
@@ -162,9 +161,14 @@ class HostMmu(Component):
                 counters.queue_cycles += self.env._now - since
                 counters.spared += 1
                 self._keep(tag)
-                for waiting in self._walks.pop(tag):
-                    self._resolve(waiting)
+                self._found(tag)
                 return
+
+    def _found(self, tag: int) -> None:
+        """A page has been looked for; the TLB keeps none that lies nowhere."""
+        for waiting in self._walks.pop(tag):
+            if not self._resolve(waiting):
+                self._tlb.pop(tag, None)
 
     def _keep(self, tag: int) -> None:
         """Put a page into the TLB, as the one that was used last."""

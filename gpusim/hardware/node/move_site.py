@@ -80,6 +80,7 @@ class MoveSite:
         invalidation: which GPUs are asked to forget a page, and when their entries are written;
             None: those that have it, at once.
         forwarding: learns which GPU's table has which page; None: nothing does.
+        paged: whether pages come from the host, and leave for it.
     """
 
     env: EventLoop
@@ -90,3 +91,4 @@ class MoveSite:
     drop: Callable[[Mapping], None]
     invalidation: Invalidation | None = None
     forwarding: Forwarding | None = None
+    paged: bool = False

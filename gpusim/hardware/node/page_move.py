@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from attrs import frozen
@@ -32,9 +33,23 @@ class Move:
         silent: cycle in which all GPUs had acknowledged.
         left: acknowledgements, or pieces of the copy, that are to come.
         faults: those that wait for it.
+        departure: which the page leaves with; None: it goes to another GPU.
+        waiting: departures that wait until it has moved.
     """
 
-    __slots__ = ("app", "begun", "copies", "faults", "left", "silent", "source", "tag", "target")
+    __slots__ = (
+        "app",
+        "begun",
+        "copies",
+        "departure",
+        "faults",
+        "left",
+        "silent",
+        "source",
+        "tag",
+        "target",
+        "waiting",
+    )
 
     def __init__(
         self, tag: int, app: int, source: int, target: int, now: int, *, copies: bool = False
@@ -48,6 +63,29 @@ class Move:
         self.silent = now
         self.left = 0
         self.faults: list[FarFault] = []
+        self.departure: Departure | None = None
+        self.waiting: list[Departure] = []
+
+
+class Departure:
+    """Pages that leave the memory of a GPU for the host together.
+
+    Attributes:
+        left: pages that GPUs have not forgotten yet, and one more until all are known.
+        stays: whether a page has not moved away.
+        then: called when all GPUs have forgotten them, with those that leave.
+        moves: those of pages that all GPUs have forgotten.
+    """
+
+    __slots__ = ("left", "moves", "stays", "then")
+
+    def __init__(
+        self, left: int, stays: Callable[[int], bool], then: Callable[[list[int]], None]
+    ) -> None:
+        self.left = left
+        self.stays = stays
+        self.then = then
+        self.moves: list[Move] = []
 
 
 @frozen

@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any, Final
 
-import attr
 from mypy_extensions import mypyc_attr
 
 from gpusim.core.component import Component
-from gpusim.core.counters import count
 from gpusim.core.engine import NEVER, Port, Probe
 from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping
-from gpusim.core.metrics import Metric, Ratio, Total, declare_metrics
+from gpusim.hardware.node.arrivals import Arrivals
+from gpusim.hardware.node.departures import Departures
 from gpusim.hardware.node.far_faults import FarFault, FarFaults
 from gpusim.hardware.node.held_stores import HeldStores
-from gpusim.hardware.node.move_site import GpuSide, MoveSite, NodePages
+from gpusim.hardware.node.known_pages import KnownPages
+from gpusim.hardware.node.move_counters import MoveCounters
+from gpusim.hardware.node.move_site import MoveSite, NodePages
 from gpusim.hardware.node.own_walk import OwnWalk
 from gpusim.hardware.node.page_move import (
     ACKNOWLEDGED,
     BEGIN,
     FORGET,
     PASSED,
-    Arrival,
     Move,
     PageChunk,
     Step,
@@ -32,49 +32,6 @@ from gpusim.hardware.node.remote_pages import RemotePages
 
 CHUNK_BYTES: Final = 4096
 """Pages are copied in pieces of this size, each of one packet [our choice]."""
-
-_UNUSED: Final = 1000
-"""Cycles after which a GPU that has not used a page that it was given may lose it again: the page
-was for an access of a side cache, whose accesses are not followed [our choice]."""
-
-
-@attr.s(auto_attribs=True)
-class MoveCounters:
-    """Pages of one application that GPUs asked the host for, and that moved."""
-
-    mapped_here: int = count("faults whose page lay with the GPU that asked, or came to lie there")
-    mapped_remotely: int = count("faults whose page is used where it lies, with another GPU")
-    migrations: int = count("pages that moved from one GPU to another one")
-    migrated_bytes: int = count("bytes of these", "bytes")
-    messages: int = count("messages to GPUs that may hold a page which moves")
-    acknowledgements: int = count("acknowledgements of these")
-    shootdown_cycles: int = count("from a message to the last acknowledgement, summed", "cycles")
-    copy_cycles: int = count("from then on to the last byte of a copy, summed", "cycles")
-    migration_cycles: int = count("from the begin of a move to its end, summed", "cycles")
-    no_room: int = count("pages that did not move, as the GPU's memory was full")
-    copies: int = count("copies of pages that GPUs got beside the owner", later=True)
-    copied_bytes: int = count("bytes of these", "bytes", later=True)
-    collapses: int = count("pages whose copies were given up, as a GPU stored to them", later=True)
-
-
-declare_metrics(
-    MoveCounters,
-    Metric("migrations", "1", "pages that moved between GPUs", Total("migrations")),
-    Metric(
-        "migration_latency",
-        "cycles",
-        "of a page that moves between GPUs",
-        Ratio("migration_cycles", "migrations"),
-    ),
-    Metric("page_copies", "1", "copies of pages that GPUs got", Total("copies"), later=True),
-    Metric(
-        "page_collapses",
-        "1",
-        "pages whose copies were given up for a store",
-        Total("collapses"),
-        later=True,
-    ),
-)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -98,11 +55,13 @@ class PageMoves(Component):
         policy: which pages move.
 
     Attributes:
-        gpus: by number.
+        known: which GPUs know which pages.
+        departures: pages that come from the host, and leave for it.
         faults: by GPU, its stage of far faults.
         stores: by GPU, what holds stores to pages with copies; empty: no page is ever copied.
         on_move: application, page, the GPUs that it moves from and to, the cycles in which that
             begins, in which all GPUs have forgotten it, and in which it ends, and whether it moved.
+        on_gone: a page that has left for the host.
     """
 
     path = "node/pages"
@@ -112,70 +71,69 @@ class PageMoves(Component):
     def __init__(self, site: MoveSite, pages: NodePages, policy: RemotePages) -> None:
         env = self.env = site.env
         self.counters = [MoveCounters() for _ in range(site.apps)]
-        self.gpus: Sequence[GpuSide] = ()
+        self.known = KnownPages(site, pages)
         self.faults: Sequence[FarFaults] = ()
         self.stores: Sequence[HeldStores] = ()
         self.policy = policy
         self._copies = type(policy).copies
         self.on_move: Probe[[int, int, int, int, int, int, int, bool]] = Probe()
+        self.on_gone: Probe[[int]] = Probe()
         self._pages = pages
         self._trip = site.trip
         self._drop = site.drop
         self._invalidation = site.invalidation
         self._forwarding = site.forwarding
+        self._paged = site.paged
+        self._follows_uses = policy.moves or site.paged
         fixed = site.config is not None and site.config.cost == "fixed"
         self._fixed = site.config.latency.cycles(site.clock) if fixed and site.config else -1
-        self._holders: dict[int, int] = {}
-        """By page, the GPUs whose tables have it, or will have: a bit each."""
         self._moves: dict[int, Move] = {}
-        self._arrivals: dict[tuple[int, int], Arrival] = {}
-        """By page and GPU, those of pages that have not been used."""
-        self._unused: Port[tuple[tuple[int, int], Arrival]] = Port(env, "pages.unused", _UNUSED)
         self._steps: Port[Step] = Port(env, "pages.steps")
+        self._arrivals = Arrivals(env, self._steps, self.known)
+        self.departures = Departures(env, pages, self.known, self._arrivals, self._moves, self)
         self._copied: Port[PageChunk] = Port(env, "pages.copied")
         self.process = env.start(self._run())
         self._steps.connect(self.process)
         self._copied.connect(self.process)
-        self._unused.connect(self.process)
+        self._arrivals.late.connect(self.process)
 
     def _run(self) -> Generator[int | None, None, None]:
-        steps, copied, unused = self._steps, self._copied, self._unused
+        steps, copied, late = self._steps, self._copied, self._arrivals.late
         while True:
-            while (late := unused.take()) is not None:
-                if self._arrivals.get(late[0]) is late[1]:
-                    self._used(late[0])
+            self._arrivals.take_late()
             while (chunk := copied.take()) is not None:
                 self._came(chunk.move)
             while (step := steps.take()) is not None:
                 self._do(step)
-            upcoming = min(steps.ready, copied.ready, unused.ready)
+            upcoming = min(steps.ready, copied.ready, late.ready)
             yield None if upcoming == NEVER else upcoming - self.env._now
-
-    def holds(self, tag: int, gpu: int) -> None:
-        """A GPU's table has a page, or will have it."""
-        self._holders[tag] = self._holders.get(tag, 0) | 1 << gpu
-
-    def has(self, mapping: Mapping, gpu: int) -> None:
-        """A page is entered into a GPU's table."""
-        self.gpus[gpu].enter(mapping)
-        for tag in range(mapping.tag, mapping.tag + mapping.pages):
-            if self._invalidation is not None:
-                self._invalidation.written(tag, gpu)
-            if self._forwarding is not None:
-                self._forwarding.entered(tag, gpu)
 
     # -- faults ----------------------------------------------------------------------------------
 
-    def resolve(self, fault: FarFault) -> None:
-        """Map the page of a fault, or move it."""
+    def resolve(self, fault: FarFault) -> bool:
+        """Map the page of a fault, or move it; returns whether it lies with any GPU."""
+        if self._is_absent(fault):
+            return False
         mapping = self._pages.touch(fault.tag, fault.gpu)
         if mapping.tag in self._moves:
             self._moves[mapping.tag].faults.append(fault)
             self.faults[fault.gpu].moves(fault.tag)
-            return
-        if fault.stores:
+        elif fault.stores:
             self._resolve_store(fault, mapping)
-            return
+        else:
+            self._resolve_walk(fault, mapping)
+        return True
+
+    def _is_absent(self, fault: FarFault) -> bool:
+        """Whether a page lies with no GPU, which the GPU that asks for it is told then."""
+        if not self._paged or self._pages.find(fault.tag) is not None:
+            return False
+        self.counters[fault.app].absent += 1
+        self.faults[fault.gpu].absent.send(fault.tag)
+        return True
+
+    def _resolve_walk(self, fault: FarFault, mapping: Mapping) -> None:
+        """A walk has not found a page that lies with a GPU."""
         owner, gpu = self._pages.gpu_of(mapping.pfn), fault.gpu
         counters = self.counters[fault.app]
         if owner == gpu:
@@ -212,30 +170,20 @@ class PageMoves(Component):
         return gpu in self._pages.copies(tag)
 
     def _answer(self, fault: FarFault, mapping: Mapping) -> None:
-        self.holds(mapping.tag, fault.gpu)
+        self.known.expect(mapping.tag, fault.gpu)
         if fault.stores:
             self.stores[fault.gpu].answers.send(mapping.tag)
         else:
             self.faults[fault.gpu].answers.send(fault.tag)
-        if self.policy.moves:
-            key = mapping.tag, fault.gpu
-            self._arrivals.setdefault(key, Arrival())
-            self.gpus[fault.gpu].accesses.expect(mapping.tag, lambda: self._used(key))
+        if self._follows_uses:
+            self._arrivals.expect(mapping.tag, fault.gpu)
 
     def enter(self, tag: int, gpu: int) -> None:
         """The host's answer is there: the page is entered, unless it has been taken away again."""
         mapping = self._pages.of_gpu(tag, gpu)
-        if mapping is not None and self.is_held(tag, gpu):
-            self.has(mapping, gpu)
-            key = mapping.tag, gpu
-            if key in self._arrivals:
-                self._unused.send((key, self._arrivals[key]))
-
-    def _used(self, key: tuple[int, int]) -> None:
-        """A GPU has used a page that it was given, or had time to."""
-        arrival = self._arrivals.pop(key, None)
-        for step in () if arrival is None else arrival.later:
-            self._steps.send(step)
+        if mapping is not None and self.known.is_held(tag, gpu):
+            self.known.enter(mapping, gpu)
+            self._arrivals.entered(mapping.tag, gpu)
 
     def accessed(self, tag: int, gpu: int) -> None:
         """A request of a GPU to a page of another one is about to leave."""
@@ -257,23 +205,18 @@ class PageMoves(Component):
         """
         mapping = self._pages.touch(tag, gpu)
         tag = mapping.tag
-        if tag in self._moves or self.is_held(tag, gpu):
+        if tag in self._moves or self.known.is_held(tag, gpu):
             return
         owner = self._pages.gpu_of(mapping.pfn)
         if owner != gpu and self.policy.fault(tag, gpu, owner):
-            for one in range(len(self.gpus)):
-                self._forget(tag, one)
+            for one in range(len(self.known.gpus)):
+                self.known.forget(tag, one)
             self._drop(mapping)
             if self._pages.move(mapping, gpu):
                 self.policy.moved(tag, gpu)
             mapping = self._pages.touch(tag, gpu)
-        self.holds(tag, gpu)
-        self.has(mapping, gpu)
-
-    def is_held(self, tag: int, gpu: int) -> bool:
-        """Whether a GPU's table has a page, or will have it."""
-        mapping = self._pages.find(tag)
-        return mapping is not None and self._holders.get(mapping.tag, 0) >> gpu & 1 != 0
+        self.known.expect(tag, gpu)
+        self.known.enter(mapping, gpu)
 
     # -- moves -----------------------------------------------------------------------------------
 
@@ -287,19 +230,29 @@ class PageMoves(Component):
         if fault is not None:
             move.faults.append(fault)
             self.faults[fault.gpu].moves(fault.tag)
+        # a page that is read only already is copied as it is
+        self._ask(move, 0 if copies and not mapping.writable else self.known.holders(mapping))
+
+    def _ask(self, move: Move, holders: int) -> None:
+        """Ask GPUs to forget the page of a move: those that have it, as far as the policy says."""
         if self._fixed >= 0:
             self._steps.send(Step(PASSED, move), self._fixed)
             return
-        # a page that is read only already is copied as it is
-        asked = 0 if copies and not mapping.writable else self._holders.get(tag, 0)
-        if asked and self._invalidation is not None:
-            asked = self._invalidation.asked(tag, asked)
-        for one in range(len(self.gpus)):
-            if asked >> one & 1:
+        if holders and self._invalidation is not None:
+            holders = self._invalidation.asked(move.tag, holders)
+        for gpu in range(len(self.known.gpus)):
+            if holders >> gpu & 1:
                 move.left += 1
-                self._steps.send(Step(FORGET, move, one), self._trip)
+                self._steps.send(Step(FORGET, move, gpu), self._trip)
         self.counters[move.app].messages += move.left
         if not move.left:
+            self._forgotten(move)
+
+    def _forgotten(self, move: Move) -> None:
+        """No GPU has the page of a move any more."""
+        if move.departure is not None:
+            self.departures.forgotten(move)
+        else:
             self._copy(move)
 
     def _do(self, step: Step) -> None:
@@ -311,7 +264,7 @@ class PageMoves(Component):
             if self._pages.gpu_of(mapping.pfn) != move.target:
                 self._begin(mapping, move.target, None)
         elif step.what == FORGET:
-            if self._keeps(step, step.gpu):
+            if self._arrivals.keeps(step, step.gpu):
                 return
             self._asked_to_forget(move, step.gpu)
         elif step.what == ACKNOWLEDGED:
@@ -319,21 +272,25 @@ class PageMoves(Component):
             move.left -= 1
             if not move.left:
                 self.counters[move.app].shootdown_cycles += self.env._now - move.begun
-                self._copy(move)
-        elif not any(self._keeps(step, gpu) for gpu in range(len(self.gpus))):
-            for gpu in range(len(self.gpus)):
-                self._forget(move.tag, gpu)
-            self._end(move)
+                self._forgotten(move)
+        elif not any(self._arrivals.keeps(step, gpu) for gpu in range(len(self.known.gpus))):
+            for gpu in range(len(self.known.gpus)):
+                self.known.forget(move.tag, gpu)
+            if move.departure is not None:
+                self.departures.forgotten(move)
+            else:
+                self._end(move)
 
     def _asked_to_forget(self, move: Move, gpu: int) -> None:
         """A GPU has been asked to forget the page of a move: at once, or after a walk."""
-        policy = self._invalidation
+        policy, mapping = self._invalidation, self._pages.find(move.tag)
+        pages = 1 if mapping is None else mapping.pages
 
         def forget(_: OwnWalk | None = None) -> None:
-            self._forget(move.tag, gpu)
+            self.known.forget(move.tag, gpu)
             done = Step(ACKNOWLEDGED, move)
-            self.gpus[gpu].accesses.when_drained(
-                move.tag, lambda: self._steps.send(done, self._trip)
+            self.known.gpus[gpu].accesses.when_drained(
+                move.tag, lambda: self._steps.send(done, self._trip), pages
             )
 
         if policy is None:
@@ -343,23 +300,6 @@ class PageMoves(Component):
             self.faults[gpu].invalidate_later()
         else:
             self.faults[gpu].walk(move.tag, forget)
-
-    def _keeps(self, step: Step, gpu: int) -> bool:
-        """Whether a GPU has not used the page of a step yet, which then comes later."""
-        arrival = self._arrivals.get((step.move.tag, gpu))
-        if arrival is not None:
-            arrival.later.append(step)
-        return arrival is not None
-
-    def _forget(self, tag: int, gpu: int) -> None:
-        """A GPU forgets a page, if it has it."""
-        holders, mapping = self._holders.get(tag, 0), self._pages.find(tag)
-        if holders >> gpu & 1 and mapping is not None:
-            self._holders[tag] = holders & ~(1 << gpu)
-            self.gpus[gpu].forget(mapping)
-            if self._forwarding is not None:
-                for one in range(mapping.tag, mapping.tag + mapping.pages):
-                    self._forwarding.left(one, gpu)
 
     def _copy(self, move: Move) -> None:
         """Send a page over the links."""
@@ -372,7 +312,7 @@ class PageMoves(Component):
         for number in range(move.left):
             chunk = PageChunk(move, number, self.env._now)
             chunk.return_to(self._copied)
-            self.gpus[move.source].gateway.send_page(chunk, move.target, CHUNK_BYTES)
+            self.known.gpus[move.source].gateway.send_page(chunk, move.target, CHUNK_BYTES)
         if not move.left:
             self._end(move)
 
@@ -400,8 +340,19 @@ class PageMoves(Component):
         if self.on_move.listeners:
             page, ends = move.tag & VPN_MASK, (move.source, move.target)
             self.on_move(move.app, page, *ends, move.begun, move.silent, self.env._now, moved)
-        own = [fault for fault in move.faults if fault.gpu == move.target]
-        for fault in own:
+        self._answer_target(move)
+        for departure in move.waiting:
+            self.departures.depart(departure, move.tag)
+        for fault in move.faults:
+            if fault.gpu != move.target:
+                self.resolve(fault)
+
+    def _answer_target(self, move: Move) -> None:
+        """Answer the faults of the GPU that a page has moved, or was copied, for."""
+        counters = self.counters[move.app]
+        for fault in [fault for fault in move.faults if fault.gpu == move.target]:
+            if self._is_absent(fault):
+                continue
             mapping = self._pages.touch(fault.tag, fault.gpu)
             if fault.stores:
                 self._resolve_store(fault, mapping)
@@ -412,9 +363,6 @@ class PageMoves(Component):
             else:
                 counters.mapped_remotely += 1
             self._answer(fault, mapping)
-        for fault in move.faults:
-            if fault.gpu != move.target:
-                self.resolve(fault)
 
     def _make_exclusive(self, move: Move, mapping: Mapping) -> bool:
         """A page moves to the target of a move, or stays if there is no room; copies are gone."""
@@ -440,6 +388,22 @@ class PageMoves(Component):
         else:
             counters.no_room += 1
         return moved
+
+    # -- pages that leave for the host -----------------------------------------------------------
+
+    def begins_to_leave(self, move: Move, mapping: Mapping) -> None:
+        """A page begins to leave."""
+        self.counters[move.app].departures += mapping.pages
+        self._ask(move, self.known.holders(mapping))
+
+    def have_left(self, moves: Sequence[Move]) -> None:
+        """Pages have left: what waited for them finds that they are with the host."""
+        for move in moves:
+            del self._moves[move.tag]
+            self.on_gone(move.tag)
+        for move in moves:
+            for fault in move.faults:
+                self.resolve(fault)
 
     # -- reports ---------------------------------------------------------------------------------
 

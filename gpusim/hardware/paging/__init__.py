@@ -18,6 +18,7 @@ from gpusim.hardware.paging.migration import Migration, Mover
 from gpusim.hardware.paging.page_faults import FaultSite, PageFaults
 from gpusim.hardware.paging.placement import Placement
 from gpusim.hardware.paging.prefetch import PagePrefetch, Resident
+from gpusim.hardware.paging.sharers import Sharers
 
 __all__ = [
     "HEADER_BYTES",
@@ -40,5 +41,6 @@ __all__ = [
     "Placement",
     "Resident",
     "RouteBeyond",
+    "Sharers",
     "WatchedWay",
 ]

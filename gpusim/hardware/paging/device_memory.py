@@ -133,6 +133,25 @@ class DeviceMemories:
         for memories in self._by_gpu:
             yield memories[app]
 
+    def has_room(self, tag: int, pages: int, gpu: int) -> bool:
+        """Whether a GPU has room for a page of `pages` small ones."""
+        memory = self._by_gpu[gpu][tag >> ASID_SHIFT]
+        return memory.room is None or memory.free() >= pages
+
+    def moved(self, tag: int, pages: int, gpu: int) -> None:
+        """A page has moved from the memory of one GPU to that of another one."""
+        target = self._by_gpu[gpu][tag >> ASID_SHIFT]
+        for part in range(tag, tag + pages):
+            source = self.holding(part)
+            if source is None:  # the device's own, in no books
+                continue
+            if part in source.written:
+                target.written.add(part)
+            source.discard(part)
+            target.reserve(1)
+            target.add(part)
+            target.came(target.block_of(part))
+
     def of_access(self, tag: int) -> DeviceMemory | None:
         """The memory whose books an access to a page concerns; None: those of none."""
         only = len(self._by_gpu) == 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, Final
 
 from attrs import frozen
 
@@ -20,7 +20,12 @@ from gpusim.hardware.paging.driver_counters import DriverCounters, PagingCounter
 from gpusim.hardware.paging.fault import Fault, FaultBuffer, named_pages
 from gpusim.hardware.paging.link import Link
 from gpusim.hardware.paging.placement import Placement
-from gpusim.hardware.paging.prefetch import VA_BLOCK, PagePrefetch
+from gpusim.hardware.paging.prefetch import PagePrefetch
+from gpusim.hardware.paging.sharers import Sharers
+from gpusim.hardware.paging.transfers import Transfers
+
+_UNTIL_WOKEN: Final = -1
+"""A pause of unknown length."""
 
 
 def _stay_small(_tag: int) -> Sequence[int]:
@@ -74,6 +79,7 @@ class Driver(Component):
 
     Attributes:
         buffers: by GPU, where its faults come in.
+        sharers: GPUs that have pages of each other in tables of their own; None: none do.
         on_batch: announces a batch: cycles in which it began and ended, faults, pages that were
             asked for, pages that came, pages that left, blocks of 2 MiB of its faults, those of
             them that were in no batch before.
@@ -110,17 +116,17 @@ class Driver(Component):
         self.env = site.env
         self.buffers = [FaultBuffer(config.fault_buffer) for _ in links]
         self.counters = [PagingCounters() for _ in range(site.apps)]
+        self.sharers: Sharers | None = None
         self.whole = DriverCounters()
         self.on_batch: Probe[[int, int, int, int, int, int, int, int]] = Probe()
         self._config = config
         self._costs = BatchCosts(config, site.clock, site.page_bytes)
-        self._page_bytes = site.page_bytes
         self._wholes = site.wholes
         self._message, self._acknowledge = site.shootdown
         self._memories = memories
         self._placement = placement
         self._prefetch = prefetch
-        self._links = links
+        self._transfers = Transfers(links, site.page_bytes, gaps=config.transfers == "blocks")
         self._replay = replay
         self._coming: set[int] = set()
         """Pages of the batch that is served."""
@@ -130,6 +136,8 @@ class Driver(Component):
         """The GPU whose faults are served next, if it has some."""
         self._moves: dict[int, list[int]] = {}
         """Blocks that were accessed often over the link, and their remote pages."""
+        self._leaving: DeviceMemory | None = None
+        """The memory whose pages GPUs are about to forget."""
         self._busy = False
         self._due = NEVER
         """The cycle in which the interrupt of a fault reaches it; `NEVER`: it sleeps."""
@@ -178,7 +186,7 @@ class Driver(Component):
             self._busy = True
             for pause in chain(work, self._keep_free()):
                 if pause:
-                    yield pause
+                    yield None if pause == _UNTIL_WOKEN else pause
             self._count_work()
 
     def _waiting_gpu(self) -> int:
@@ -258,7 +266,8 @@ class Driver(Component):
             self.counters[tag >> ASID_SHIFT].not_served += 1
         for tag in more:
             self.counters[tag >> ASID_SHIFT].pages_prefetched += 1
-        yield from self._fetch(memory, [*served, *more])
+        mine = served if memory.gpu == gpu else ()
+        yield from self._fetch(memory, [*served, *more], mine)
         came += served + more
         self._coming = set()
 
@@ -287,15 +296,19 @@ class Driver(Component):
         yield self._acknowledge
         yield from self._fetch(memory, pages)
 
-    def _fetch(self, memory: DeviceMemory, pages: list[int]) -> Iterator[int]:
-        """Move pages to the device and map them."""
+    def _fetch(
+        self, memory: DeviceMemory, pages: list[int], asked: Collection[int] = ()
+    ) -> Iterator[int]:
+        """Move pages to the device and map them; some its GPU has asked for."""
         memory.reserve(len(pages))
         yield self._costs.preparing(len(pages))
-        for arrival, run in self._send(memory.gpu, pages, to_host=False):
+        for arrival, run in self._transfers.send(memory.gpu, pages, to_host=False):
             yield arrival - self.env._now
             for tag in run:
                 self._placement.bring(tag, memory.gpu)
                 memory.add(tag)
+                if self.sharers is not None:
+                    self.sharers.brought(tag, memory.gpu, asked=tag in asked)
         for block in dict.fromkeys(memory.block_of(tag) for tag in pages):
             memory.came(block)
         self.join(pages)
@@ -306,8 +319,10 @@ class Driver(Component):
             (size, tag // size * size) for tag in pages for size in self._wholes(tag)
         )
         for size, first in sorted(found):
-            memory = self._memories.holding(first)
-            if memory is not None and all(memory.holds(tag) for tag in range(first, first + size)):
+            parts, memory = range(first, first + size), self._memories.holding(first)
+            if self.sharers is not None and any(map(self.sharers.is_moving, parts)):
+                continue
+            if memory is not None and all(memory.holds(tag) for tag in parts):
                 self._placement.join(first, size)
 
     # -- room ------------------------------------------------------------------------------------
@@ -340,8 +355,45 @@ class Driver(Component):
 
     def _evict(self, memory: DeviceMemory, block: int) -> Iterator[int]:
         """Take the pages of a block away; those that were stored to move to the host."""
-        yield self._message
-        pages = self._placement.forget(memory.remove(block))
+        if self.sharers is None:
+            yield self._message
+            written = self._gone(memory, memory.remove(block))
+            yield self._acknowledge
+        else:
+            written = []
+            self._leaving, leaving = memory, sorted(memory.blocks[block])
+
+            def forgotten(tags: list[int]) -> None:
+                written.extend(self._forgotten(memory, leaving, tags))
+
+            self.sharers.leave(leaving, memory.holds, forgotten)
+            while self._leaving is not None:
+                yield _UNTIL_WOKEN
+        self.whole.shootdowns += 1
+        for arrival, _ in self._transfers.send(memory.gpu, written, to_host=True):
+            yield arrival - self.env._now
+
+    def _forgotten(self, memory: DeviceMemory, leaving: list[int], tags: list[int]) -> list[int]:
+        """All GPUs have forgotten pages; returns those that were stored to.
+
+        Args:
+            memory: which they leave.
+            leaving: those that were to leave it, of which some may have moved away, or been taken.
+            tags: those that lie there.
+        """
+        there = set(tags)
+        mine = filter(memory.holds, leaving)
+        gone = [tag for tag in mine if tag in there or not self._placement.there(tag)]
+        written = self._gone(memory, gone)
+        for tag in gone:
+            memory.discard(tag)
+        self._leaving = None
+        self.process.wake.at(self.env._now)
+        return written
+
+    def _gone(self, memory: DeviceMemory, leaving: Sequence[int]) -> list[int]:
+        """Pages leave a memory now; returns those that were stored to."""
+        pages = self._placement.forget(leaving)
         written = [tag for tag in pages if tag in memory.written]
         memory.written.difference_update(pages)
         for tag in pages:
@@ -350,32 +402,7 @@ class Driver(Component):
             self.counters[tag >> ASID_SHIFT].pages_written_back += 1
         for app in dict.fromkeys(tag >> ASID_SHIFT for tag in pages):
             self.counters[app].evictions += 1
-        self.whole.shootdowns += 1
-        yield self._acknowledge
-        for arrival, _ in self._send(memory.gpu, written, to_host=True):
-            yield arrival - self.env._now
-
-    def _send(
-        self, gpu: int, pages: Iterable[int], *, to_host: bool
-    ) -> list[tuple[int, list[int]]]:
-        """Give the link of a GPU all that is to move: when each piece arrives, and its pages."""
-        size, link = self._page_bytes, self._links[gpu]
-        return [
-            (link.move_pages(run[0] >> ASID_SHIFT, len(run) * size, to_host=to_host), run)
-            for run in self._runs(pages)
-        ]
-
-    def _runs(self, pages: Iterable[int]) -> Iterator[list[int]]:
-        """Pages that cross the link together, in order, none beyond a block of 2 MiB."""
-        per_block = max(VA_BLOCK // self._page_bytes, 1)
-        gaps = self._config.transfers == "blocks"
-        run: list[int] = []
-        for tag in chain(sorted(pages), (-1,)):
-            apart = run and tag // per_block != run[-1] // per_block
-            if apart or (run and not gaps and tag != run[-1] + 1):
-                yield run
-                run = []
-            run.append(tag)
+        return written
 
     # -- reports ---------------------------------------------------------------------------------
 

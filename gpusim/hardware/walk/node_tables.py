@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Mapping as Dict
-from typing import Final
+from typing import Final, Protocol
 
 from attrs import frozen
 
@@ -21,6 +21,16 @@ _NO_COPIES: Final[Dict[int, Mapping]] = {}
 
 Place = Callable[[int, int, int], int]
 """The GPU in whose memory a page will lie: ``place(asid, vpn, gpu that asks)``."""
+
+
+class Rooms(Protocol):
+    """The books of memories of GPUs that have room for some pages only."""
+
+    def has_room(self, tag: int, pages: int, gpu: int) -> bool:
+        """Whether a GPU has room for a page of `pages` small ones."""
+
+    def moved(self, tag: int, pages: int, gpu: int) -> None:
+        """A page has moved from the memory of one GPU to that of another one."""
 
 
 @frozen(eq=False)
@@ -53,6 +63,7 @@ class NodeTable(PageTable):
         by_gpu, size: see `NodeMemories`.
         depth, table_entries: `levels`, and entries of a table.
         asking: the GPU that asks for a page now.
+        rooms: what keeps the books of memories that have room for some pages only; None: none do.
     """
 
     def __init__(
@@ -64,6 +75,7 @@ class NodeTable(PageTable):
         self.depth = levels
         self.table_entries = table_entries
         self.asking = 0
+        self.rooms: Rooms | None = None
         self._where = memories
         self._host_tables = 0
         self._copies: dict[int, dict[int, Mapping]] = {}
@@ -136,11 +148,15 @@ class NodeTable(PageTable):
             return False
         self._replace(mapping, pfn, writable=copied or mapping.writable)
         self._free(mapping)
+        if self.rooms is not None:
+            self.rooms.moved(mapping.tag, mapping.pages, gpu)
         return True
 
     def _frames_for(self, mapping: Mapping, gpu: int) -> int | None:
         """The first of as many free frames of a GPU as a page has; None: there are none."""
-        asid = mapping.asid
+        asid, rooms = mapping.asid, self.rooms
+        if rooms is not None and not rooms.has_room(mapping.tag, mapping.pages, gpu):
+            return None
         memory = self.by_gpu[gpu][asid]
         try:
             frames = memory.new_frames(asid, mapping.vpn)
@@ -309,7 +325,11 @@ class GpuTable(SharedTable):
                 yield f"the table of GPU {self._gpu} has {path.mapping}, but it is {right}"
 
     def enter(self, mapping: Mapping) -> None:
-        """Put in a page, unless it is there."""
+        """Put in a page, unless it is there; smaller pages that have become parts of it go."""
+        for tag in range(mapping.tag, mapping.tag + mapping.pages):
+            path = self._paths.get(tag)
+            if path is not None and path.mapping.pages < mapping.pages:
+                self.shoot_down(tag)
         if mapping.tag not in self._paths:
             self._put(mapping)
 

@@ -45,19 +45,21 @@ def _node(gpus: int = 2, pages: dict[str, Any] | None = None, **keys: Any) -> Gp
     return node(gpus, paged(**(pages or {})), **keys)
 
 
-def _each_on_its_gpu(config: GpuConfig, *scripts: Script, moved: Moved | None = None) -> Run:
+def each_on_its_gpu(
+    config: GpuConfig, *scripts: Script, moved: Moved | None = None, pages: int = 64
+) -> Run:
     """One warp a GPU, over one array."""
     launch = ScriptedLaunch([[list(script)] for script in scripts])
-    application = ScriptedApplication([launch], buffers=(Buffer("a", BASE, PAGE * 64),))
+    application = ScriptedApplication([launch], buffers=(Buffer("a", BASE, PAGE * pages),))
     tenant = Tenant("scripted", application, range(config.sms))
     return Run.of(config, [tenant], None if moved is None else moved.attach)
 
 
-def _after(cycles_: int, *script: tuple[Any, ...]) -> Script:
+def after(cycles_: int, *script: tuple[Any, ...]) -> Script:
     return [("compute", cycles_), ("wait",), *script]
 
 
-def _resident(machine: Machine) -> list[int]:
+def resident(machine: Machine) -> list[int]:
     """Pages in the memory of each GPU, where tables and books say the same."""
     assert machine.paging is not None
     table = machine.page_table
@@ -77,10 +79,10 @@ def _resident(machine: Machine) -> list[int]:
 
 def test_a_fault_on_gpu_1() -> None:
     """It costs what it costs one GPU alone, and the page lies with the GPU that touched it."""
-    done = _each_on_its_gpu(_node(), [], each(3))
+    done = each_on_its_gpu(_node(), [], each(3))
     assert done.latencies == [FAULT]
     assert done.states()["fault"] == BATCH + ARRIVES
-    assert _resident(done.machine) == [0, 1]
+    assert resident(done.machine) == [0, 1]
     counted = {row.instance: row.value for row in _rows(done, "link", "bytes_to_device")}
     assert counted == {0: 0, 1: PAGE}
 
@@ -91,15 +93,15 @@ def _rows(done: Run, path: str, counter: str) -> list[Any]:
 
 
 def test_a_page_that_came_for_another_gpu_is_read_where_it_lies() -> None:
-    done = _each_on_its_gpu(_node(), each(3), _after(50_000, *each(3)))
+    done = each_on_its_gpu(_node(), each(3), after(50_000, *each(3)))
     assert done.latencies == [FAULT, L1_TLB + L2_TLB + WALK + REMOTE_FETCH]
     assert done.count("paging", "pages_asked") == 1
-    assert _resident(done.machine) == [1, 0]
+    assert resident(done.machine) == [1, 0]
 
 
 def test_gpus_that_fault_at_once_are_served_in_turn() -> None:
     """The first batch is GPU 0's; GPU 1's fault waits in its own buffer, and is not flushed."""
-    done = _each_on_its_gpu(_node(), each(3), each(5))
+    done = each_on_its_gpu(_node(), each(3), each(5))
     assert done.latencies == [FAULT, FAULT + BATCH + ARRIVES]
     assert done.count("paging", "faults_flushed") == 0
     assert done.count("paging", "batches") == 2
@@ -109,29 +111,29 @@ def test_links_do_not_wait_for_each_other() -> None:
     """Pages that come for one batch to two memories have a link each: the second has no queue."""
     interleaved = _node(placement=PolicyConfig("interleave"))
     first, second = each(3), each(2)
-    done = _each_on_its_gpu(interleaved, first, second)
-    assert _resident(done.machine) == [1, 1]
+    done = each_on_its_gpu(interleaved, first, second)
+    assert resident(done.machine) == [1, 1]
     assert [row.value for row in _rows(done, "link", "transfers_to_device")] == [1, 1]
 
 
 def test_what_leaves_is_forgotten_by_all_gpus() -> None:
     """Page 3 lies with GPU 0, and GPU 1 has it in its TLBs when pages 4 and 5 push it out."""
     config = _node(pages={"capacity": Bytes(2 * PAGE)})
-    done = _each_on_its_gpu(
-        config, [*each(3), *_after(40_000, *each(4, 5))], _after(20_000, *each(3), *each(3))
+    done = each_on_its_gpu(
+        config, [*each(3), *after(40_000, *each(4, 5))], after(20_000, *each(3), *each(3))
     )
     assert done.count("paging", "pages_out") == 1
-    assert _resident(done.machine) == [2, 0]
-    late = [*each(3), *_after(80_000, *each(3))]
-    done = _each_on_its_gpu(config, [*each(3), *_after(40_000, *each(4, 5))], _after(20_000, *late))
+    assert resident(done.machine) == [2, 0]
+    late = [*each(3), *after(80_000, *each(3))]
+    done = each_on_its_gpu(config, [*each(3), *after(40_000, *each(4, 5))], after(20_000, *late))
     assert done.count("faults", "faults") == 4, "GPU 1 faults where it read before"
-    assert _resident(done.machine) == [2, 1]
+    assert resident(done.machine) == [2, 1]
 
 
 def test_stores_of_other_gpus_are_written_back_by_the_owner() -> None:
     config = _node(pages={"capacity": Bytes(PAGE)})
-    done = _each_on_its_gpu(
-        config, [*each(3), *_after(60_000, *each(4))], _after(20_000, store(3), ("wait",))
+    done = each_on_its_gpu(
+        config, [*each(3), *after(60_000, *each(4))], after(20_000, store(3), ("wait",))
     )
     assert done.count("paging", "pages_written_back") == 1
     assert [row.value for row in _rows(done, "link", "bytes_to_host")] == [PAGE, 0]
@@ -175,10 +177,10 @@ def test_pages_and_bytes(
     """`Run` itself checks the laws of the machine, and that nothing is under way at its end."""
     config = attrs.evolve(_node(pages=keys, **where), shootdown=shootdown)
     moved = Moved()
-    done = _each_on_its_gpu(config, *programs, moved=moved)
+    done = each_on_its_gpu(config, *programs, moved=moved)
     accesses = sum(step[0] in ("load", "store") for script in programs for step in script)
     assert len(done.requests) == accesses
-    there = _resident(done.machine)
+    there = resident(done.machine)
     room = keys["capacity"]
     assert room is None or max(there) * PAGE <= room
     out, placed = done.count("paging", "pages_out"), done.count("paging", "placed")
@@ -189,7 +191,7 @@ def test_pages_and_bytes(
 
 def test_oversubscription_is_that_of_all_gpus_together() -> None:
     config = _node(pages={"oversubscription": 2.0}, gpus=2)
-    done = _each_on_its_gpu(config, [load(0), ("wait",)])
+    done = each_on_its_gpu(config, [load(0), ("wait",)])
     assert done.machine.paging is not None
     assert [memory.room for memory in done.machine.paging.memories.all] == [16, 16]
 
