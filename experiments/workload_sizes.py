@@ -98,7 +98,7 @@ def extrapolate(application: Application) -> int:
             for block in chosen:
                 for chunk in launch.run_block(block, WARP_SIZE):
                     found[launch.name] += transactions_of(chunk)
-    return sum(round(found[name] * blocks[name] / run[name]) for name in blocks)
+    return sum(round(found[name] * blocks[name] / run[name]) for name in blocks if run[name])
 
 
 def _spread(launch: Launch) -> list[int]:
