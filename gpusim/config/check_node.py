@@ -41,11 +41,6 @@ def _parts(node: NodeConfig) -> Iterator[Problem]:
         for name in ("entries", "walkers", "queue"):
             if getattr(node.host_mmu, name) < 1:
                 yield Problem(("node", "host_mmu", name), "must be 1 or more")
-        if node.page_tables == "shared":
-            yield Problem(
-                ("node", "page_tables"),
-                'must be "per-gpu" with node.host_mmu: a shared table has all pages',
-            )
     elif node.remote.policy != "direct":
         yield Problem(
             ("node", "remote"), 'pages move when GPUs ask for them: add node.host_mmu, or "direct"'
@@ -58,8 +53,14 @@ def _parts(node: NodeConfig) -> Iterator[Problem]:
 def _without_host(node: NodeConfig) -> Iterator[Problem]:
     """Policies that are never asked."""
     for name in ("invalidation", "forwarding"):
-        if getattr(node, name) is not None and node.host_mmu is None:
+        if getattr(node, name) is None:
+            continue
+        if node.host_mmu is None:
             yield Problem(("node", name), "of no effect without node.host_mmu; leave it out")
+        elif node.page_tables == "shared":
+            yield Problem(
+                ("node", name), "it is about tables of GPUs, and there is one for all: leave it out"
+            )
     fixed = node.migration is not None and node.migration.cost == "fixed"
     if fixed and node.invalidation is not None:
         yield Problem(
@@ -75,9 +76,11 @@ def _refusals(config: GpuConfig) -> Iterator[Problem]:
     if config.paging is not None:
         yield from _of_paging(config.paging)
     if config.node is not None and config.node.page_tables == "shared":
-        yield from _of_shared_tables(config)
+        yield from _of_shared_tables(config, config.node)
     if config.fbt is not None or config.l1.translation == "after-l2":
-        yield Problem(key, "a virtual L2 cache names no GPU's memory: not with fbt")
+        yield Problem(
+            key, "a virtual name does not say which GPU's L2 cache a line belongs to: not with fbt"
+        )
     if config.node is not None and config.node.host_mmu is not None:
         for name, tlb in config.tlb.items():
             if tlb.ideal:
@@ -101,9 +104,15 @@ def _of_paging(paging: PagingConfig) -> Iterator[Problem]:
         yield Problem(("paging", "pinned"), f"must be empty {why}")
 
 
-def _of_shared_tables(config: GpuConfig) -> Iterator[Problem]:
+def _of_shared_tables(config: GpuConfig, node: NodeConfig) -> Iterator[Problem]:
     """What cannot be where parts of the one table lie with several GPUs."""
     key = ("node", "page_tables")
+    if node.host_mmu is not None and node.remote.policy == "direct" and config.paging is None:
+        yield Problem(
+            ("node", "host_mmu"),
+            "of no effect: one table for all has every page, and none moves; leave it out, or use "
+            'node.remote = "access-counters"',
+        )
     if config.memory.table is not None:
         yield Problem(
             key, 'must be "per-gpu" with memory.table: a table of that layout lies in one memory'

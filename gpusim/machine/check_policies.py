@@ -83,7 +83,7 @@ def check_policies(config: GpuConfig) -> Iterator[Problem]:
         yield from _check_made(own, ("node", "placement"), Slot.PAGE_PLACEMENT, *made)
         made = config.node.remote, *made[1:]
         yield from _check_made(own, ("node", "remote"), Slot.REMOTE_PAGES, *made)
-        yield from _check_copies(config, config.node)
+        yield from _check_remote(config, config.node)
         yield from _check_far_faults(own, config.node, config.memory.table_entries)
         yield from _check_across_gpus(config, config.node)
     for key, replacement, ways in _replaced(config):
@@ -103,9 +103,23 @@ def _check_far_faults(
         yield from _check_made(own, ("node", "forwarding"), Slot.FORWARDING, node.forwarding, gpus)
 
 
-def _check_copies(config: GpuConfig, node: NodeConfig) -> Iterator[Problem]:
-    """Copies of pages, beside what stores without an SM."""
+def _check_remote(config: GpuConfig, node: NodeConfig) -> Iterator[Problem]:
+    """Pages that move or are copied, beside what does not go with that."""
     policy: type[RemotePages] = find_policy(Slot.REMOTE_PAGES, node.remote.policy)
+    if node.page_tables == "shared" and node.host_mmu is not None:
+        if policy.copies:
+            yield Problem(
+                ("node", "remote"),
+                f"{node.remote.policy!r} gives GPUs copies of a page, and one table for all has "
+                'one frame for it: not with node.page_tables = "shared"',
+            )
+        elif policy.by_faults:
+            yield Problem(
+                ("node", "remote"),
+                f"{node.remote.policy!r} moves pages that GPUs do not find in their tables, and "
+                "one table for all has every page; use a policy that counts accesses, such as "
+                '"access-counters"',
+            )
     if node.copy_engines is not None and policy.copies:
         yield Problem(
             ("node", "remote"),

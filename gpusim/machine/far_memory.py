@@ -29,7 +29,7 @@ from gpusim.hardware.node import (
     WatchedExit,
 )
 from gpusim.hardware.sm.sm import Sm
-from gpusim.hardware.walk import FarTable, NodeTable
+from gpusim.hardware.walk import FarTable, MovingTable, NodeTable, PageTable
 from gpusim.machine.memory_system import MemorySystem
 
 
@@ -88,6 +88,7 @@ class FarMemory:
             self._invalidation,
             self._forwarding,
             config.paging is not None,
+            node.page_tables == "shared",
         )
         self.moves = PageMoves(site, table, self.policy)
         self.host = HostMmu(env, host, config.clock, apps, self.moves.resolve, self._forwarding)
@@ -143,15 +144,18 @@ class FarMemory:
     def connect(
         self,
         gateways: Sequence[Gateway],
-        tables: Sequence[FarTable],
+        tables: Sequence[PageTable],
         holders_of: Mapping[int, Sequence[Stage]],
         sms_of: Sequence[Sequence[Sm]],
     ) -> None:
         """Introduce moves to all GPUs, and enter the pages that lie somewhere before the start."""
         self.moves.known.gpus = [
-            GpuSide(gateway, self._accesses[gpu], _forget(holders_of[gpu], table), table.enter)
+            GpuSide(gateway, self._accesses[gpu], _forget(holders_of[gpu], table), _enter(table))
             for gpu, (gateway, table) in enumerate(zip(gateways, tables, strict=True))
         ]
+        for table in tables:
+            if isinstance(table, MovingTable):
+                table.moving = self.moves.departures.is_moving
         self.enter_placed()
         if self.policy.counts:
             own = self.policy.counts_own
@@ -186,13 +190,20 @@ class FarMemory:
         yield self.moves
 
 
-def _forget(holders: Sequence[Stage], table: FarTable) -> Callable[[Page], None]:
+def _enter(table: PageTable) -> Callable[[Page], None]:
+    """Enters a page into a GPU's own table, if it has one."""
+    return table.enter if isinstance(table, FarTable) else lambda _: None
+
+
+def _forget(holders: Sequence[Stage], table: PageTable) -> Callable[[Page], None]:
     """Lets all parts of a GPU forget a page."""
+    own = table if isinstance(table, FarTable) else None
 
     def forget(mapping: Page) -> None:
         for tag in range(mapping.tag, mapping.tag + mapping.pages):
             for holder in holders:
                 holder.shoot_down(tag)
-            table.shoot_down(tag)
+            if own is not None:
+                own.shoot_down(tag)
 
     return forget

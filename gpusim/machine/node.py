@@ -28,7 +28,7 @@ from gpusim.hardware.node import (
     make_topology,
 )
 from gpusim.hardware.sm.sm import Sm
-from gpusim.hardware.walk import FarTable, NodeTable, PageTable
+from gpusim.hardware.walk import NodeTable, PageTable
 from gpusim.machine.far_memory import FarMemory
 from gpusim.machine.memory_system import MemorySystem
 from gpusim.machine.page_tables import PageTables
@@ -111,9 +111,8 @@ class Node:
     def connect(self, holders_of: Mapping[int, Sequence[Stage]], sms: Sequence[Sm]) -> None:
         """Introduce what holds translations, by GPU, and all SMs."""
         if self.far is not None:
-            tables = [table for table in self._tables.walked if isinstance(table, FarTable)]
             sms_of = [[sms[sm] for sm in system.domain.sms] for system in self._systems]
-            self.far.connect(self.gateways, tables, holders_of, sms_of)
+            self.far.connect(self.gateways, self._tables.walked, holders_of, sms_of)
 
     def name_tables(self, board: SignalBoard) -> None:
         """Policies of a GPU know of pages what its own table says, where GPUs ask a host."""

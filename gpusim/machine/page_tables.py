@@ -18,6 +18,7 @@ from gpusim.hardware.walk import (
     FrameAllocator,
     GpuTable,
     Memory,
+    MovingTable,
     NodeMemories,
     NodeTable,
     PageTable,
@@ -62,7 +63,7 @@ class PageTables:
         """Pages are mapped only when they have come to a device."""
         for table in (self.table, *self.walked):
             table.on_demand = True
-            if not isinstance(table, FarTable):
+            if not isinstance(table, FarTable | MovingTable):
                 table.walks_again = False
         for allocator in self.frames:
             allocator.on_demand = True
@@ -146,7 +147,8 @@ def _of_node(
     homes = ArrayHomes(placement)
     where = NodeMemories(memories, memory.size, homes.place, placement.by_touch, shared)
     table = NodeTable(memory.page, memory.levels, memory.table_entries, where)
-    kind = SharedTable if shared else GpuTable if node.host_mmu is None else FarTable
+    asks = node.host_mmu is not None
+    kind = (MovingTable if asks else SharedTable) if shared else FarTable if asks else GpuTable
     walked = [
         kind(table, gpu, _layout(config, memories[gpu], node.gpus)) for gpu in range(node.gpus)
     ]

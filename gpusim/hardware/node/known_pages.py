@@ -1,4 +1,7 @@
-"""Which GPUs of a node know which pages: those whose tables have them, or will have them."""
+"""Which GPUs of a node know which pages: those whose tables have them, or will have them.
+
+Where all GPUs walk one table, any of them may know any page.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,7 @@ class KnownPages:
 
     def __init__(self, site: MoveSite, pages: NodePages) -> None:
         self.gpus: Sequence[GpuSide] = ()
+        self._shared = site.shared
         self._pages = pages
         self._invalidation: Invalidation | None = site.invalidation
         self._forwarding: Forwarding | None = site.forwarding
@@ -44,6 +48,8 @@ class KnownPages:
 
     def holders(self, mapping: Mapping) -> int:
         """The GPUs whose tables have a page, or a part of it, or will have: a bit each."""
+        if self._shared:
+            return (1 << len(self.gpus)) - 1
         holders = self._holders.get(mapping.tag, 0)
         for tag in range(mapping.tag + 1, mapping.tag + mapping.pages):
             holders |= self._holders.get(tag, 0)

@@ -81,6 +81,7 @@ class MoveSite:
             None: those that have it, at once.
         forwarding: learns which GPU's table has which page; None: nothing does.
         paged: whether pages come from the host, and leave for it.
+        shared: whether all GPUs walk one table, so that any of them may have a page in its TLBs.
     """
 
     env: EventLoop
@@ -92,3 +93,4 @@ class MoveSite:
     invalidation: Invalidation | None = None
     forwarding: Forwarding | None = None
     paged: bool = False
+    shared: bool = False

@@ -7,6 +7,8 @@ migration and access counters; its third one, copies of pages that are only read
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from mypy_extensions import mypyc_attr
 
 from gpusim.core.errors import OptionError, at_least
@@ -35,6 +37,8 @@ class PageHistory(CountedAccesses):
     Raises:
         OptionError: an option cannot be.
     """
+
+    by_faults: ClassVar[bool] = True
 
     def __init__(
         self,

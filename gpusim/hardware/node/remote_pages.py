@@ -26,9 +26,12 @@ class RemotePages(Policy):
         moves: whether any page ever moves.
         counts: whether `accessed` has an effect; otherwise it is never called.
         counts_own: whether it has one also for a GPU's requests to pages of its own.
+        by_faults: whether nothing moves as long as `fault` is not called: GPUs whose table is one
+            do not ask for pages.
         copies: whether any page is ever copied; else `copied` and `collapsed` are never called.
     """
 
+    by_faults: ClassVar[bool] = False
     moves: bool = True
     counts: bool = False
     counts_own: bool = False
@@ -98,6 +101,8 @@ register_policy(Slot.REMOTE_PAGES, "direct", DirectAccess)
 class MigrateOnTouch(RemotePages):
     """A page moves to whichever GPU asks for it."""
 
+    by_faults: ClassVar[bool] = True
+
     def fault(self, tag: int, gpu: int, owner: int) -> bool:
         return True
 
@@ -159,6 +164,7 @@ class ReadDuplication(RemotePages):
             number.
     """
 
+    by_faults: ClassVar[bool] = True
     copies: ClassVar[bool] = True
 
     def __init__(self, gpus: int, page_bytes: int, *, collapses: int = 0) -> None:

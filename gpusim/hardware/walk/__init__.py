@@ -19,6 +19,7 @@ from gpusim.hardware.walk.mixed_frames import LargestFitFrames
 from gpusim.hardware.walk.node_tables import (
     FarTable,
     GpuTable,
+    MovingTable,
     NodeMemories,
     NodeTable,
     SharedTable,
@@ -59,6 +60,7 @@ __all__ = [
     "Memory",
     "MosaicFrames",
     "NodeMemories",
+    "MovingTable",
     "NodeTable",
     "PageTable",
     "PathWalkCache",

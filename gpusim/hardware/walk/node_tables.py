@@ -260,6 +260,11 @@ class NodeTable(PageTable):
         return len(self.by_gpu) * self.size + self._host_tables - TABLE_BYTES
 
 
+def _stays(_tag: int) -> bool:
+    """No page moves."""
+    return False
+
+
 class SharedTable(PageTable):
     """The one table of a node, as the walkers of a GPU walk it.
 
@@ -289,6 +294,29 @@ class SharedTable(PageTable):
 
     def knows(self, tag: int) -> bool:
         return self._node.knows(tag)
+
+
+class MovingTable(SharedTable):
+    """The one table of a node whose pages may move: while one does, no walk finds it.
+
+    Attributes:
+        moving: whether a page moves now, named by its first one.
+    """
+
+    def __init__(self, node: NodeTable, gpu: int, layout: TableLayout | None = None) -> None:
+        super().__init__(node, gpu, layout)
+        self.on_demand = True
+        self.moving: Callable[[int], bool] = _stays
+
+    def look(self, asid: int, vpn: int) -> PagePath:
+        path = super().look(asid, vpn)
+        if path.mapping is NOWHERE or not self.moving(path.mapping.tag):
+            return path
+        return PagePath(path.entries, path.prefixes, NOWHERE)
+
+    def find(self, tag: int) -> Mapping | None:
+        mapping = super().find(tag)
+        return None if mapping is None or self.moving(mapping.tag) else mapping
 
 
 class GpuTable(SharedTable):
