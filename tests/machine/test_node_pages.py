@@ -219,7 +219,7 @@ def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(UserError, match=r"add node\.host_mmu"):
         load_model("tiny", [], sets | {"node.remote": "migrate-on-touch"})
     host = {key: STORM[key] for key in STORM if key.startswith("node.host_mmu")}
-    with pytest.raises(UserError, match="per-gpu"):
+    with pytest.raises(UserError, match="one table for all has every page"):
         load_model("tiny", [], sets | host | {"node.page_tables": "shared"})
     with pytest.raises(UserError, match=r"node\.migration"):
         load_model("tiny", [], sets | {"node.migration.cost": "steps"})
