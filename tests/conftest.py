@@ -7,6 +7,7 @@ asks `tests.examples` for it.
 
 import gc
 import os
+from collections import Counter
 
 import pytest
 from hypothesis import settings
@@ -38,6 +39,31 @@ YOUNG_OBJECTS = 20_000
 tests' time."""
 
 gc.disable()  # until all tests are collected: a quarter of the time that this takes
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    turn_help = "of tests marked `turns(n)`, one in n of their values, which this number chooses"
+    parser.addoption("--turn", type=int, metavar="NUMBER", help=turn_help)
+    rest_help = "with --turn: of all other tests, one in N"
+    parser.addoption("--one-in", type=int, default=1, metavar="N", help=rest_help)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out tests whose turn it is not."""
+    turn = config.getoption("turn")
+    if turn is None:
+        return
+    waiting = set()
+    before: Counter[str] = Counter()
+    for item in sorted(items, key=lambda item: item.nodeid):
+        marker = item.get_closest_marker("turns")
+        name = "" if marker is None else item.nodeid.partition("[")[0]
+        one_in = config.getoption("one_in") if marker is None else marker.args[0]
+        if (before[name] + turn) % one_in:
+            waiting.add(item)
+        before[name] += 1
+    config.hook.pytest_deselected(items=[item for item in items if item in waiting])
+    items[:] = [item for item in items if item not in waiting]
 
 
 def pytest_collection_finish() -> None:

@@ -29,7 +29,10 @@ class ForkedPool:
     """Takes the place of `gpusim.studies.sweep.pools.Pool`; its processes outlive no call to it."""
 
     def __init__(self, processes: int) -> None:
-        self._pool = ProcessPoolExecutor(processes, FORKS, _begin, (dict(os.environ), Path.cwd()))
+        from gpusim.studies.sweep.code import semantics
+
+        inherited = (dict(os.environ), Path.cwd(), semantics())
+        self._pool = ProcessPoolExecutor(processes, FORKS, _begin, inherited)
 
     def submit(self, call: Callable[..., Any], *arguments: Any, **options: Any) -> Future[Any]:
         return self._pool.submit(call, *arguments, **options)
@@ -38,8 +41,14 @@ class ForkedPool:
         self._pool.shutdown(cancel_futures=True)
 
 
-def _begin(environment: dict[str, str], folder: Path) -> None:
-    """A worker has the environment and the folder of this test, not those of the first one."""
+def _begin(environment: dict[str, str], folder: Path, known: str) -> None:
+    """A worker has the environment and the folder of this test, not those of the first one.
+
+    It is of the same code, of which it need not parse each file to see that.
+    """
+    from gpusim.studies.sweep import worker
+
+    worker.semantics = lambda: known
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)

@@ -39,6 +39,7 @@ def test_no_small_machine_is_wrong(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("first", STARTS)
 def test_no_machine_is_wrong(tmp_path: Path, first: int) -> None:
     assert tried(first, LONG_CASES, tmp_path, ())[READ] > LONG_CASES / 2

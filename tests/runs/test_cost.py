@@ -83,6 +83,7 @@ SMALL = ("tiny", "a100-mig", "kepler-uvm")
 """Models on which recipes are tried."""
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("model", quick(data_names("models"), "tiny"))
 def test_each_machine_has_twins_that_can_be_built(model: str) -> None:
     """What a recipe adds does not forbid to take translation out."""

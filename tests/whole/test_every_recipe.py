@@ -32,8 +32,9 @@ smoke = { log2_words = 14, threads = 128, updates = 2 }
 WITH_RECORDS = ("a100-mig", "apu-hsa", "h100", "integrated", "kepler-uvm", "mi210", "tiny")
 """Models that differ in what can be recorded: the others have the parts of one of these."""
 
-TURNS = 3
-"""Of the recipes that it takes a model runs one in three, and the next model those beside them."""
+TURNS = 6
+"""Of the recipes that it takes a model runs one in six, and the next model those beside them; which
+these are, the turn says (`tests.conftest`)."""
 
 
 @pytest.fixture(scope="module")
@@ -111,12 +112,14 @@ def test_records_of_virtual_caches(model: str, pair: gpusim.Workload) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("model", data_names("models"))
-def test_every_recipe_of_every_model(model: str, pair: gpusim.Workload) -> None:
+def test_every_recipe_of_every_model(
+    model: str, pair: gpusim.Workload, pytestconfig: pytest.Config
+) -> None:
     """A recipe that changes nothing, or what another one does, is no machine to run anew."""
     wrong: dict[str, object] = {}
     done: set[str] = set()
     takers = 0
-    turn = data_names("models").index(model)
+    turn = data_names("models").index(model) + (pytestconfig.getoption("turn") or 0)
     for number, recipe in enumerate(["", *recipe_names()]):
         try:
             machine = load_smaller(model, recipe)
