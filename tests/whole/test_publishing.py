@@ -104,11 +104,17 @@ def distribution(requirement: str) -> str:
     return re.split(r"[^\w.-]", requirement)[0].lower().replace("_", "-")
 
 
+IMPORT = re.compile(r"^\s*(?:import|from)\s+(\w+)", re.MULTILINE)
+
+
 def imported() -> set[str]:
     """Packages that modules of gpusim name in an import."""
-    found = set()
+    found = {"gpusim"}
     for path in (ROOT / "gpusim").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        text = path.read_text(encoding="utf-8")
+        if set(IMPORT.findall(text)) <= found | set(sys.stdlib_module_names):
+            continue  # to parse all modules takes seconds
+        for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Import):
                 found |= {one.name.partition(".")[0] for one in node.names}
             elif isinstance(node, ast.ImportFrom) and not node.level:
