@@ -21,7 +21,7 @@ from experiments.fuzz.machines.relations import run
 from gpusim.files.shipped import data_names
 
 SEED = 11
-CASES = 8
+CASES = 6
 LONG_CASES = 25
 STARTS = range(CASES, CASES + 200, LONG_CASES)
 

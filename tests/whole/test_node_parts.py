@@ -110,7 +110,8 @@ def test_accesses_without_a_clock_look_in_the_l2_caches_that_they_would_pass() -
 
 
 @pytest.mark.parametrize(
-    ("name", "length"), [("bfs", "launch"), ("black_scholes", "2kcycles,warm=1kcycles")]
+    ("name", "length"),
+    quick([("bfs", "launch"), ("black_scholes", "2kcycles,warm=1kcycles")], ("bfs", "launch")),
 )
 def test_windows_of_a_node_estimate_the_whole(name: str, length: str) -> None:
     plan, program = f"windows=5,length={length}", workload(name)
