@@ -192,6 +192,10 @@ class Access(Requester):
         """Take the answer to one of its requests, in the cycle in which it arrives."""
         raise NotImplementedError
 
+    def stores(self) -> bool:
+        """Whether it is a store, a reduction or an atomic."""
+        return False
+
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class MemoryRequest(Traveller):

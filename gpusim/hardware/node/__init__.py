@@ -26,7 +26,7 @@ from gpusim.hardware.node.least_tlb import LeastTlb, SharedTlbCounters
 from gpusim.hardware.node.link import NodeLink, NodeLinkSite
 from gpusim.hardware.node.move_site import GpuSide, MoveSite
 from gpusim.hardware.node.packet import Packet, RemoteAccess
-from gpusim.hardware.node.page_history import PageHistory
+from gpusim.hardware.node.page_history import PageHistory, PageSchemes
 from gpusim.hardware.node.page_moves import PageMoves
 from gpusim.hardware.node.placement import PagePlacement
 from gpusim.hardware.node.reader_copies import BeyondDram, ReaderCopies
@@ -65,6 +65,7 @@ __all__ = [
     "NodeLinkSite",
     "Packet",
     "PageHistory",
+    "PageSchemes",
     "PageMoves",
     "PagePlacement",
     "PairTraffic",

@@ -62,16 +62,20 @@ class FarFault:
         tag: the page.
         gpu: the GPU.
         app: the application behind it.
-        stores: whether it has to be writable: a store or an atomic waits for it.
+        stores: whether it has to be writable: a store or an atomic waits where it leaves its SM.
+        writes: whether the access whose walk has not found the page is a store or an atomic.
     """
 
-    __slots__ = ("app", "gpu", "stores", "tag")
+    __slots__ = ("app", "gpu", "stores", "tag", "writes")
 
-    def __init__(self, tag: int, gpu: int, app: int, *, stores: bool = False) -> None:
+    def __init__(
+        self, tag: int, gpu: int, app: int, *, stores: bool = False, writes: bool = False
+    ) -> None:
         self.tag = tag
         self.gpu = gpu
         self.app = app
         self.stores = stores
+        self.writes = writes
 
 
 @frozen(eq=False)
@@ -261,7 +265,9 @@ class FarFaults(Stage):
             self._waiting[tag].append((translation, now))
             return
         self._waiting[tag] = [(translation, now)]
-        self._unsent.append(FarFault(tag, self.instance, translation.app))
+        access = translation.access
+        writes = access is not None and access.stores()
+        self._unsent.append(FarFault(tag, self.instance, translation.app, writes=writes))
 
     def moves(self, tag: int) -> None:
         """A page that is waited for is on its way, or will be."""

@@ -136,6 +136,7 @@ class PageMoves(Component):
         """A walk has not found a page that lies with a GPU."""
         owner, gpu = self._pages.gpu_of(mapping.pfn), fault.gpu
         counters = self.counters[fault.app]
+        self.policy.asked(mapping.tag, gpu, writes=fault.writes)
         if owner == gpu:
             counters.mapped_here += 1
         elif self.policy.fault(mapping.tag, gpu, owner):

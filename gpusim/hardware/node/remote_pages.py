@@ -41,6 +41,12 @@ class RemotePages(Policy):
         self.gpus = gpus
         self.page_bytes = page_bytes
 
+    def asked(self, tag: int, gpu: int, *, writes: bool) -> None:
+        """A GPU asks for a page, its own or another one's, for a store (or atomic) or for a load.
+
+        It is the access whose walk has not found the page, as a GPU's fault names it.
+        """
+
     @abstractmethod
     def fault(self, tag: int, gpu: int, owner: int) -> bool:
         """Whether a page moves to a GPU whose table does not have it; else it is accessed there.

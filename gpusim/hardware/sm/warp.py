@@ -11,7 +11,7 @@ from mypy_extensions import mypyc_attr
 from gpusim.core.cut import Trailed
 from gpusim.core.engine import Port
 from gpusim.core.mapping import ASID_SHIFT
-from gpusim.core.request import Access, MemoryRequest, Requester, Traveller
+from gpusim.core.request import Access, Kind, MemoryRequest, Requester, Traveller
 from gpusim.core.states import State
 from gpusim.core.unboxed import IntDict, IntList, first_key
 from gpusim.core.warp_program import (
@@ -47,6 +47,7 @@ class Answerable:
 
 _READY: Final = int(State.READY)
 _COMPUTE: Final = int(Op.COMPUTE)
+_LOAD: Final = int(Kind.LOAD)
 _RARE: Final = int(Op.DELAY)
 
 STALLED: Final = 0
@@ -388,6 +389,9 @@ class WarpAccess(Access):
         self.coherent = False
         self.place = -1
         self.cause: Traveller | None = None
+
+    def stores(self) -> bool:
+        return self.kind != _LOAD
 
     def take(self, lines: IntList, sectors: list[int], first: int, end: int) -> None:
         """Its transactions: those of a piece of the warp's program from `first` up to `end`."""
