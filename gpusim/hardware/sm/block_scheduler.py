@@ -57,24 +57,26 @@ class Running:
         blocks: that an SM holds at once if it holds no others.
 
     Attributes:
+        total: blocks to place.
         next: the first block that has not been placed.
         resident: blocks that have been placed and have not ended.
         works: whether blocks may be placed: what a launch takes has passed.
     """
 
-    __slots__ = ("blocks", "launch", "next", "record", "resident", "works")
+    __slots__ = ("blocks", "launch", "next", "record", "resident", "total", "works")
 
     def __init__(self, launch: Launch, record: LaunchRecord, blocks: int) -> None:
         self.launch = launch
         self.record = record
         self.blocks = blocks
+        self.total = launch.blocks
         self.next = 0
         self.resident = 0
         self.works = False
 
     def is_over(self) -> bool:
         """Whether all its blocks have been placed, and have ended."""
-        return self.next >= self.launch.blocks and not self.resident
+        return self.next >= self.total and not self.resident
 
 
 class RunningCall(Running):
@@ -248,7 +250,7 @@ class BlockScheduler(Component):
         """Whether it has blocks to place, or in residence."""
         if self._resident:
             return True
-        return any(one.works and one.next < one.launch.blocks for one in self._running)
+        return any(one.works and one.next < one.total for one in self._running)
 
     def resident_blocks(self) -> int:
         """Blocks that have a place, or stores that are not answered."""
@@ -274,7 +276,6 @@ class BlockScheduler(Component):
 
     def _begin_launch(self, launch: Launch, index: int) -> Running:
         """A launch is under way, and takes what a launch takes."""
-        blocks = self._check(launch)
         now = self.env._now
         use = launch.stream_use
         gpu = -1 if use.gpu is None else use.gpu
@@ -283,18 +284,18 @@ class BlockScheduler(Component):
         if isinstance(launch, MappingCall):
             one = RunningCall(launch, record)
         else:
-            one = self._run_of(launch, record, blocks)
+            one = self._run_of(launch, record)
         self._running.append(one)
-        self.warps_known += self._rooms[0].warps_of(launch) * launch.blocks
+        self.warps_known += self._rooms[0].warps_of(launch) * one.total
         self.launches_begun += 1
-        self.blocks_known += launch.blocks
+        self.blocks_known += one.total
         if not isinstance(one, RunningCall):
             record.work_begin = now + self._before(launch)
         return one
 
-    def _run_of(self, launch: Launch, record: LaunchRecord, blocks: int) -> Running:
+    def _run_of(self, launch: Launch, record: LaunchRecord) -> Running:
         """What is kept of a launch while it is under way."""
-        return Running(launch, record, blocks)
+        return Running(launch, record, self._check(launch))
 
     def _places_of(self, one: Running) -> Sequence[int]:
         """The places of the SMs on which blocks of a launch may be."""
@@ -358,7 +359,7 @@ class BlockScheduler(Component):
             self._free(ended)
         if not self._places_more():
             for one in self._running:
-                one.next = one.launch.blocks
+                one.next = one.total
 
     def _place_blocks(self) -> None:
         """Place blocks of the first launch that has some left, then of the next one."""
@@ -368,7 +369,7 @@ class BlockScheduler(Component):
         for one in self._running:
             if not one.works:
                 continue
-            while one.next < one.launch.blocks:
+            while one.next < one.total:
                 if now < self._rate.due or not self._place(one):
                     return
                 one.next += 1
@@ -382,7 +383,7 @@ class BlockScheduler(Component):
         for one in self._running:
             if not one.works:
                 cycle = min(cycle, one.record.work_begin)
-            elif one.next < one.launch.blocks and now < self._rate.due and self.may_place:
+            elif one.next < one.total and now < self._rate.due and self.may_place:
                 cycle = min(cycle, self._rate.due)
         return None if cycle == NEVER else cycle - now
 
@@ -436,11 +437,11 @@ class BlockScheduler(Component):
             self.blocks_ended += 1
             self._resident.pop(block).resident -= 1
 
-    def _check(self, launch: Launch) -> int:
-        """How many blocks of a launch an SM holds.
+    def _check_gpu(self, launch: Launch) -> None:
+        """Refuse a launch of a GPU that is not there.
 
         Raises:
-            UserError: none, or it is of a GPU that is not there.
+            UserError: it is.
         """
         gpu = launch.stream_use.gpu
         if gpu is not None and gpu >= self._gpus():
@@ -448,6 +449,14 @@ class BlockScheduler(Component):
                 f"kernel {launch.name!r} is of GPU {gpu}, and {self.application.name!r} has "
                 f"{self._gpus()}, numbered from 0 on: set node.gpus, or run it with fewer"
             )
+
+    def _check(self, launch: Launch) -> int:
+        """How many blocks of a launch an SM holds.
+
+        Raises:
+            UserError: none, or it is of a GPU that is not there.
+        """
+        self._check_gpu(launch)
         blocks = blocks_per_sm(self._config, launch)
         if blocks and launch.threads_per_block > self.most_threads:
             raise UserError(

@@ -11,8 +11,7 @@ from gpusim.config.schema import GpuConfig
 from gpusim.core.copies import Copy
 from gpusim.core.copy_order import CopyOrder
 from gpusim.core.engine import NEVER, EventLoop, Port
-from gpusim.core.streams import StreamUse
-from gpusim.core.warp_program import LaneChunk, Launch
+from gpusim.core.warp_program import Launch
 from gpusim.hardware.sm.block_placement import BlockPlacement, Fits
 from gpusim.hardware.sm.block_scheduler import (
     ApplicationSite,
@@ -73,28 +72,6 @@ class SharedLaunch(Running):
         self.shares = shares
 
 
-class _EngineLaunch:
-    """A copy (a `Launch`) that copy engines execute: it has no blocks.
-
-    Attributes:
-        copy, stream_use, name: of the launch.
-    """
-
-    blocks = 0
-    threads_per_block = 1
-    registers_per_thread = 1
-    shared_bytes = 0
-
-    def __init__(self, launch: Launch, copy: Copy) -> None:
-        self.name = launch.name
-        self.copy = copy
-        self.stream_use: StreamUse = launch.stream_use
-
-    def run_block(self, block: int, warp_size: int) -> Iterator[LaneChunk]:
-        """There is no block."""
-        yield from ()
-
-
 class RunningCopy(Running):
     """A copy that is under way on a copy engine.
 
@@ -105,8 +82,9 @@ class RunningCopy(Running):
 
     __slots__ = ("done", "order")
 
-    def __init__(self, launch: _EngineLaunch, record: LaunchRecord, order: CopyOrder) -> None:
+    def __init__(self, launch: Launch, record: LaunchRecord, order: CopyOrder) -> None:
         super().__init__(launch, record, 0)
+        self.total = 0
         self.order = order
         self.done = False
 
@@ -149,10 +127,6 @@ class NodeScheduler(BlockScheduler):
         super().start(sms, rooms)
         self._copied.connect(self.process)
 
-    def _begin_launch(self, launch: Launch, index: int) -> Running:
-        copy = self._as_copy(launch)
-        return super()._begin_launch(launch if copy is None else _EngineLaunch(launch, copy), index)
-
     def _as_copy(self, launch: Launch) -> Copy | None:
         """What a copy engine does instead of SMs; None: SMs execute the launch."""
         return launch.copy if self._engines else None
@@ -164,10 +138,13 @@ class NodeScheduler(BlockScheduler):
                 if isinstance(one, RunningCopy) and one.order is order:
                     one.done = True
 
-    def _run_of(self, launch: Launch, record: LaunchRecord, blocks: int) -> Running:
-        if isinstance(launch, _EngineLaunch):
-            order = CopyOrder(launch.copy, self.app, self.asid, self._copied)
+    def _run_of(self, launch: Launch, record: LaunchRecord) -> Running:
+        copy = self._as_copy(launch)
+        if copy is not None:
+            self._check_gpu(launch)
+            order = CopyOrder(copy, self.app, self.asid, self._copied)
             return RunningCopy(launch, record, order)
+        blocks = self._check(launch)
         own = launch.stream_use.gpu
         dealt: Sequence[Sequence[int]]
         if own is None and self._deal is not None:
@@ -217,7 +194,7 @@ class NodeScheduler(BlockScheduler):
                 continue
             share = one.shares[number]
             launch, blocks = one.launch, share.blocks
-            while share.next < len(blocks) and one.next < launch.blocks:
+            while share.next < len(blocks) and one.next < one.total:
                 if now < rate.due:
                     return
                 block = blocks[share.next]
@@ -246,7 +223,7 @@ class NodeScheduler(BlockScheduler):
         for one in self._running:
             if not one.works:
                 cycle = min(cycle, one.record.work_begin)
-            elif isinstance(one, SharedLaunch) and one.next < one.launch.blocks and self.may_place:
+            elif isinstance(one, SharedLaunch) and one.next < one.total and self.may_place:
                 for share, rate in zip(one.shares, self._rates, strict=True):
                     if share.next < len(share.blocks) and now < rate.due:
                         cycle = min(cycle, rate.due)
