@@ -78,6 +78,7 @@ def _table(found: pd.DataFrame, by: str, sort: str) -> Table:
     from rich.text import Text
 
     from gpusim.results.blame import BY, COSTS
+    from gpusim.results.quantity import percent
 
     names = [*(["app"] if found.app.nunique() > 1 else []), *BY[by]]
     costs = [sort, *(cost for cost in _COLUMNS if cost != sort)]
@@ -88,7 +89,7 @@ def _table(found: pd.DataFrame, by: str, sort: str) -> Table:
         table.add_column(COSTS[cost], justify="right")
     totals = found[costs].sum()
     for row in found.to_dict("records"):
-        share = f" ({row[sort] / max(totals[sort], 1):.0%})"
+        share = f" ({percent(row[sort] / max(totals[sort], 1))})"
         cells = [str(row[name]) for name in names]
         cells += [f"{row[cost]:,}{share if cost == sort else ''}" for cost in costs]
         table.add_row(*map(Text, cells))

@@ -107,6 +107,8 @@ def _rows(found: TlbResult, level: LevelResult) -> Iterator[tuple[str | Text, ..
     """The cells of a level behind the name of its design, by application."""
     from rich.text import Text
 
+    from gpusim.results.quantity import percent
+
     names = found.applications if len(found.applications) > 1 else ("",)
     for name, one in zip(names, level.counts, strict=True):
         yield (
@@ -117,5 +119,5 @@ def _rows(found: TlbResult, level: LevelResult) -> Iterator[tuple[str | Text, ..
             f"{one.hits:,}",
             f"{one.misses:,}",
             f"{one.compulsory:,}",
-            f"{one.misses / one.lookups:.2%}" if one.lookups else "–",
+            percent(one.misses / one.lookups, 2) if one.lookups else "–",
         )

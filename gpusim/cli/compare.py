@@ -110,13 +110,15 @@ def _shown(comparison: Comparison) -> list[tuple[str, str, dict[Hashable, Any]]]
 
 
 def _stalls(comparison: Comparison, rows: int | None) -> Table:
+    from gpusim.results.quantity import percent
+
     several = comparison.stalls.app.nunique() > 1
     names = ("application", "state") if several else ("state",)
     table = _table("where the warps' cycles went", names, ("A", "B", "change", "of A", "of B"))
     changed = comparison.stalls[comparison.stalls.change != 0]
     for row in changed[:rows].to_dict("records"):
         where = (row["app"], row["state"]) if several else (row["state"],)
-        shares = (f"{row[share] * 100:.1f} %" for share in ("share_a", "share_b"))
+        shares = (percent(row[share], 1) for share in ("share_a", "share_b"))
         _add(table, *where, f"{row['a']:,}", f"{row['b']:,}", f"{row['change']:+,}", *shares)
     return _with_rest(table, len(changed))
 

@@ -88,6 +88,8 @@ def _stages(life: Life) -> Table:
     from rich.table import Table
     from rich.text import Text
 
+    from gpusim.results.quantity import percent
+
     table = Table(header_style="bold")
     table.add_column("stage", no_wrap=True)
     for name in ("begin", "end", "cycles", "share"):
@@ -99,7 +101,7 @@ def _stages(life: Life) -> Table:
             f"{begin:,}",
             f"{end:,}",
             f"{end - begin:,}",
-            f"{(end - begin) / life.cycles * 100:.1f} %",
+            percent((end - begin) / life.cycles, 1),
             _bar(life, begin, end),
         )
         table.add_row(*map(Text, cells))

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from gpusim.cli.how_far import HowFar, Pace, clock_text
 from gpusim.core.states import family
+from gpusim.results.quantity import percent
 from gpusim.runs.monitor import Activity, Progress
 
 _MAX_WIDTH = 100
@@ -74,7 +75,7 @@ class LiveView:
 
     def _hits(self, recent: Activity) -> Text:
         rates = (
-            f"{level} {'–' if rate is None else f'{rate * 100:.1f} %'}"
+            f"{level} {'–' if rate is None else percent(rate, 1)}"
             for level, rate in recent.tlb_hit_rates.items()
         )
         return Text("TLB hits  " + "  ".join(rates), no_wrap=True)
@@ -83,7 +84,7 @@ class LiveView:
         """The largest shares of the warp-cycles booked of late, as many as fit."""
         line = Text("warps' cycles", no_wrap=True)
         parts = [
-            (share, Text(f"  {name} {share * 100:.0f} %", _COLOURS[family(state)]))
+            (share, Text(f"  {name} {percent(share)}", _COLOURS[family(state)]))
             for state, (name, share) in enumerate(recent.shares.items())
             if share and share >= _LEAST
         ]

@@ -199,8 +199,10 @@ def _bar(parts: dict[str, float]) -> Text:
 def _names(parts: dict[str, float]) -> Text:
     from rich.text import Text
 
+    from gpusim.results.quantity import percent
+
     shown = [
-        Text.assemble((fill, _colour(state)), f" {state} {part:.0%}")
+        Text.assemble((fill, _colour(state)), f" {state} {percent(part)}")
         for fill, (state, part) in zip(_FILLS, parts.items(), strict=False)
     ]
     return Text("  ").join(shown)

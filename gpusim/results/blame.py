@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpusim.core.errors import UserError, nearest
 from gpusim.results.inconsistent_file import misread
+from gpusim.results.quantity import percent
 from gpusim.results.result import Result
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def answers(result: Result, costs: tuple[str, ...] = ANSWERED) -> list[str]:
         where += f" of {app}" if several else ""
         if line["line"] != UNKNOWN_LINE:
             part = line[cost] / largest[cost]
-            most = "" if part == 1 else f", {part:.0%} of them"
+            most = "" if part == 1 else f", {percent(part)} of them"
             where += f" ({line['line']}{most})"
-        sentences.append(f"{COSTS[cost]}: {share:.0%} in {where}")
+        sentences.append(f"{COSTS[cost]}: {percent(share)} in {where}")
     return sentences

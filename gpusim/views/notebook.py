@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gpusim.core.notebook import html_facts
 from gpusim.results.answer import answer
 from gpusim.results.inconsistent_file import misread
-from gpusim.results.quantity import first_names, format_quantity
+from gpusim.results.quantity import first_names, format_quantity, percent
 from gpusim.views.plots.colours import state_colours
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _bar(result: Result) -> str:
         share = sums[name] / total
         if share >= _LEAST:
             parts.append(
-                f'<span title="{escape(name)} {share:.1%}" style="flex: {share:.4f} 1 0; '
+                f'<span title="{escape(name)} {percent(share, 1)}" style="flex: {share:.4f} 1 0; '
                 f'background: {colours[name]}"></span>'
             )
     return (

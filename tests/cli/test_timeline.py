@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 import gpusim.views.perfetto
 from gpusim.cli.main import app
 from gpusim.results import open_result
+from gpusim.results.quantity import percent
 from gpusim.views.timelines import Selection, timeline, window_of
 
 
@@ -51,9 +52,9 @@ def test_a_line_a_bin(runs):
         assert float(warps) == pytest.approx(float(found.resident_warps[number]), abs=0.051)
         cycles = found.warp_cycles[number].to_series().sort_values(ascending=False, kind="stable")
         shares = cycles[cycles > 0] / cycles.sum()
-        expected = [f"{state} {share:.0%}" for state, share in shares.iloc[:3].items()]
+        expected = [f"{state} {percent(share)}" for state, share in shares.iloc[:3].items()]
         if len(shares) > 3:
-            expected.append(f"other {shares.iloc[3:].sum():.0%}")
+            expected.append(f"other {percent(shares.iloc[3:].sum())}")
         assert re.split(r" *[█▓▒░] ", states)[1:] == expected
         assert len(bar) == 20
         assert bar.count("█") == round(shares.iloc[0] * 20)
