@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from io import StringIO
 
 import pytest
@@ -67,3 +68,27 @@ def test_one_gpu_has_no_such_tables():
     assert gpu_numbers(result) is None
     assert remote_bytes(result) is None
     assert "What each GPU did" not in html_report(result)
+
+
+@pytest.mark.parametrize(
+    ("workload", "gpus", "share"),
+    [
+        # Pages lie in equal runs of each array and blocks go to GPUs in turn, so that where a block
+        # runs says nothing of where its lines lie: all but one GPU's share of them is remote.
+        ("mm", 4, Fraction(3, 4)),
+        ("conv", 2, Fraction(1, 2)),
+        # Four blocks side by side are a row of tiles: tile (y, x) runs on GPU x, is read from the
+        # quarter y of the rows, and written to the quarter x, which is at home.
+        ("matrix_transpose", 4, Fraction(3, 4) / 2),
+        ("matrix_transpose", 2, Fraction(1, 2)),
+    ],
+)
+def test_shares_of_remote_requests_are_those_by_hand(
+    workload: str, gpus: int, share: Fraction
+) -> None:
+    with run("mgpusim-r9nano-4", workload, overrides={"node.gpus": gpus}) as result:
+        counters = result.counters
+        named = counters.set_index(["component", "counter"]).value
+        remote = int(named["node/pair", "requests"].sum())
+        lookups = int(named["l2", "lookups"].sum() - named["l2", "translation_lookups"].sum())
+    assert float(Fraction(remote, lookups)) == pytest.approx(float(share), abs=0.002)

@@ -115,6 +115,8 @@ class Gateway(Component):
         self._pairs: Sequence[PairTraffic] = ()
         self._to_banks: list[list[RemoteAccess]] = [[] for _ in ports.requests_in]
         self._to_sms: list[list[MemoryRequest]] = [[] for _ in ports.answers_in]
+        self._coming = 0
+        """Packets that have come, and wait for room in the crossbar."""
         self._outstanding = 0
         self.process = site.env.start(self._run())
         for port in (self.arrivals, self.walks, self.walk_answers):
@@ -147,7 +149,8 @@ class Gateway(Component):
             now = self.env._now
             while arrivals.ready <= now and (packet := arrivals.take()) is not None:
                 self._arrived(packet)
-            self._send_waiting()
+            if self._coming:
+                self._send_waiting()
             while walks.ready <= now and (read := walks.take()) is not None:
                 self._send(read, self._ways[self._owner(read.address)])
             while walk_answers.ready <= now and (answer := walk_answers.take()) is not None:
@@ -159,7 +162,9 @@ class Gateway(Component):
                 if link.ready < upcoming:
                     upcoming = link.ready
             for link in requests:
-                cycle = self._leave(link)
+                cycle = link.ready
+                if cycle <= now:
+                    cycle = self._leave(link)
                 if cycle < upcoming:
                     upcoming = cycle
             yield None if upcoming == NEVER else upcoming - now
@@ -254,6 +259,7 @@ class Gateway(Component):
             request.trail.append(_INTERCONNECT)
             request.trail.append(now)
             self._to_sms[(request.address >> ports.line_shift) % len(self._to_sms)].append(request)
+            self._coming += 1
             return
         if request.kind == _WALK:
             request.return_to(WalkReturn(self, packet))
@@ -263,6 +269,7 @@ class Gateway(Component):
         request.trail.append(now)
         place = (request.address >> ports.line_shift) % len(self._to_banks)
         self._to_banks[place].append(RemoteAccess(packet, ports.first + place, now))
+        self._coming += 1
 
     def _send_waiting(self) -> None:
         """Put what has come into the crossbar, as far as there is room."""
@@ -272,6 +279,7 @@ class Gateway(Component):
                 entrance = ports.requests_in[place]
                 while accesses and not entrance.full:
                     entrance.send(accesses.pop(0))
+                    self._coming -= 1
                 if accesses:
                     entrance.when_free(wake)
         for place, answers in enumerate(self._to_sms):
@@ -279,19 +287,20 @@ class Gateway(Component):
                 entrance = ports.answers_in[place]
                 while answers and not entrance.full:
                     entrance.send(answers.pop(0))
+                    self._coming -= 1
                 if answers:
                     entrance.when_free(wake)
 
     # -- reports ---------------------------------------------------------------------------------
 
     def in_flight(self) -> int:
-        return self._outstanding + sum(map(len, self._to_banks)) + sum(map(len, self._to_sms))
+        return self._outstanding + self._coming
 
     def waiting(self) -> Iterator[str]:
         if self._outstanding:
             yield f"{self.name}: {self._outstanding} requests wait for other GPUs"
-        if coming := sum(map(len, self._to_banks)) + sum(map(len, self._to_sms)):
-            yield f"{self.name}: {coming} packets wait for room in the crossbar"
+        if self._coming:
+            yield f"{self.name}: {self._coming} packets wait for room in the crossbar"
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
