@@ -46,6 +46,9 @@ class Pages(Protocol):
     def find(self, tag: int) -> Mapping | None:
         """The mapping that covers a tagged page now, if one does."""
 
+    def place_of(self, pfn: int) -> tuple[int, int]:
+        """The GPU in whose memory a frame lies, and its number there."""
+
     def knows(self, tag: int) -> bool:
         """Whether a tagged page is mapped, or lies in an array of its application."""
 

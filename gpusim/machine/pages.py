@@ -39,6 +39,7 @@ class Pages:
         self.mappings: Mappings = table
         self.find = table.find
         self.knows = table.knows
+        self.place_of = table.place_of
 
     def map(self, tag: int, pfn: int, pages: int = 1, *, writable: bool = True) -> Mapping:
         """Map a page, of which no part is mapped yet (see `PageTable.map`)."""

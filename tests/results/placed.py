@@ -14,6 +14,7 @@ from gpusim.hardware.cache.page_table_reads import LevelCounters, StageReadCount
 from gpusim.hardware.dram.counters import DramCounters
 from gpusim.hardware.fbt.inputs import FbtCounters
 from gpusim.hardware.fbt.purge import PurgeCounters
+from gpusim.hardware.node.coalesced_groups import GroupCounters
 from gpusim.hardware.node.copy_engines import CopyEngineCounters
 from gpusim.hardware.node.far_faults import FarFaultCounters
 from gpusim.hardware.node.held_stores import HeldStoreCounters
@@ -53,6 +54,7 @@ CLASSES: dict[str, tuple[type, ...]] = {
         InMemoryCounters,
         ProbeCounters,
         SharedTlbCounters,
+        GroupCounters,
         HomeCounters,
     ),
     "walk": (WalkCounters, WalkersCounters),

@@ -13,6 +13,7 @@ policy says (`remote_pages`).  Stores to pages with copies wait until these are 
 
 from gpusim.hardware.node.accesses import AccessesUnderWay, WatchedExit
 from gpusim.hardware.node.array_homes import ArrayHomes
+from gpusim.hardware.node.coalesced_groups import CoalescedGroups, GroupCounters
 from gpusim.hardware.node.copy_engines import CopyEngines, CopyEngineSite, CopyPorts
 from gpusim.hardware.node.far_faults import FarFaults, FarFaultSite
 from gpusim.hardware.node.forwarding import Forwarding
@@ -42,6 +43,7 @@ __all__ = [
     "BeyondDram",
     "BeyondMemory",
     "CopyEngineSite",
+    "CoalescedGroups",
     "CopyEngines",
     "CopyPorts",
     "ClassifiedPages",
@@ -55,6 +57,7 @@ __all__ = [
     "GpuSide",
     "HeldStores",
     "HeldStoresSite",
+    "GroupCounters",
     "HomeCounters",
     "HomeSlices",
     "HostMmu",

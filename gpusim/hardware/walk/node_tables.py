@@ -103,6 +103,10 @@ class NodeTable(PageTable):
         """The GPU in whose memory a frame lies."""
         return (pfn << self.page_shift) // self.size
 
+    def place_of(self, pfn: int) -> tuple[int, int]:
+        gpu = self.gpu_of(pfn)
+        return gpu, pfn - (gpu * self.size >> self.page_shift)
+
     def of_users(self, tag: int) -> bool:
         """Whether a page lies among the addresses of users."""
         return (tag & VPN_MASK) >> (USER_BITS - self.page_shift) == 0

@@ -169,6 +169,10 @@ class PageTable(Mappings):
             if mapping.tag == tag:
                 yield mapping
 
+    def place_of(self, pfn: int) -> tuple[int, int]:
+        """The GPU in whose memory a frame lies, and its number there."""
+        return 0, pfn
+
     def knows(self, tag: int) -> bool:
         """Whether a tagged page is mapped, or would be if it was asked for: it is in an array."""
         if tag in self._paths:
