@@ -16,6 +16,7 @@ from gpusim.core.terminal_text import shown
 from gpusim.core.user_code import Imports, permit
 
 if TYPE_CHECKING:
+    from gpusim.ptx.capture import Capture
     from gpusim.traces.application import TraceFile
 
 app = typer.Typer(no_args_is_help=True, help="Record, import and examine trace files.")
@@ -126,8 +127,7 @@ def triton(
     from gpusim.cli.kernel_trace import record_python
     from gpusim.ptx.triton_kernel import capture_triton
 
-    record_python(capture_triton, file, output, capability, execute)
-    print(shown(f"wrote {output}"))
+    _report(record_python(capture_triton, file, output, capability, execute), output)
 
 
 @app.command()
@@ -144,9 +144,7 @@ def numba(
     from gpusim.cli.kernel_trace import record_python
     from gpusim.ptx.numba_kernel import capture_numba
 
-    captured = record_python(capture_numba, file, output, capability, execute)
-    print(shown(f"wrote {output}"))
-    _warn(captured.application().warnings())
+    _report(record_python(capture_numba, file, output, capability, execute), output)
 
 
 def _record_kernel(
@@ -161,7 +159,11 @@ def _record_kernel(
 
     if Path(kernel).suffix.partition(":")[0] not in suffixes:
         raise UserError(f"{kernel}: its name must end with {' or '.join(suffixes)}")
-    captured = record_kernel(kernel, launch, output, registers, options)
+    _report(record_kernel(kernel, launch, output, registers, options), output)
+
+
+def _report(captured: Capture, output: Path) -> None:
+    """What was written, and what a user should know of it."""
     print(shown(f"wrote {output}"))
     _warn(captured.application().warnings())
 

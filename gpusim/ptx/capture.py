@@ -140,9 +140,9 @@ class Capture(Captured):
         Raises:
             UserError: an argument is wrong, or the kernel does something wrong.
         """
-        symbols = self._globals(kernel)
-        parameters = np.zeros(-(-max(kernel.layout.size["param"], 1) // 16) * 16, np.uint8)
         used: list[tuple[NDArray[Any], int]] = []
+        symbols = self._globals(kernel, used)
+        parameters = np.zeros(-(-max(kernel.layout.size["param"], 1) // 16) * 16, np.uint8)
         for parameter, (name, value) in zip(
             kernel.function.parameters, arguments.items(), strict=True
         ):
@@ -224,13 +224,23 @@ class Capture(Captured):
         self.initial.append(contents.copy())
         return len(self.initial) - 1
 
-    def _globals(self, kernel: Kernel) -> dict[str, int]:
-        """Addresses of the variables of a kernel's module, placed when they are first needed."""
-        found = self._symbols.setdefault(id(kernel.module), {})
+    def _globals(self, kernel: Kernel, used: list[tuple[NDArray[Any], int]]) -> dict[str, int]:
+        """Addresses of the variables of a kernel's module, placed when they are first needed.
+
+        Those that are arrays of the host's are added to what is used.
+        """
+        known = self._symbols.setdefault(id(kernel.module), {})
+        found: dict[str, int] = {}
         for variable in kernel.layout.globals:
-            if variable.name not in found:
+            array = kernel.bound.get(variable.name)
+            if array is not None:
+                address = self._address(kernel.name, variable.name, array, used)
+                found[variable.name] = int.from_bytes(address, "little")
+                continue
+            if variable.name not in known:
                 number = self._place(variable.name, np.frombuffer(contents_of(variable), np.uint8))
-                found[variable.name] = self.memory.arrays[number].base
+                known[variable.name] = self.memory.arrays[number].base
+            found[variable.name] = known[variable.name]
         return found
 
     def application(self) -> CapturedApplication:
@@ -252,7 +262,7 @@ class Capture(Captured):
         for kernel in {id(one): one for one in calls}.values():
             for reason, name in unmodelled(kernel.instructions):
                 unread.note(reason, name)
-            if "vprintf" in kernel.module.functions:
+            if kernel.function.prints:
                 unread.note(PRINTS, "printf")
         return CapturedApplication(
             unread=unread,

@@ -4,13 +4,26 @@ from __future__ import annotations
 
 _INTEGERS = """#pragma once
 typedef signed char int8_t; typedef unsigned char uint8_t;
-typedef short int16_t; typedef unsigned short uint16_t;
-typedef int int32_t; typedef unsigned int uint32_t;
-typedef long int64_t; typedef unsigned long uint64_t;
-typedef long intptr_t; typedef unsigned long uintptr_t;
-#define INT32_MAX 2147483647
-#define UINT32_MAX 4294967295U
+typedef signed short int16_t; typedef unsigned short uint16_t;
+typedef signed int int32_t; typedef unsigned int uint32_t;
+typedef signed long long int64_t; typedef unsigned long long uint64_t;
+typedef int64_t intptr_t; typedef uint64_t uintptr_t;
+#include <limits.h>
+#define INT8_MAX   SCHAR_MAX
+#define INT16_MAX  SHRT_MAX
+#define INT32_MAX  INT_MAX
+#define INT64_MAX  LLONG_MAX
+#define INT8_MIN   SCHAR_MIN
+#define INT16_MIN  SHRT_MIN
+#define INT32_MIN  INT_MIN
+#define INT64_MIN  LLONG_MIN
+#define UINT8_MAX  UCHAR_MAX
+#define UINT16_MAX USHRT_MAX
+#define UINT32_MAX UINT_MAX
+#define UINT64_MAX ULLONG_MAX
 """
+"""Types and texts are those of CUDA's own headers for NVRTC (cuda/std/cstdint, climits), beside
+which they may stand."""
 
 _ASSERT = """#undef assert
 #ifdef NDEBUG
@@ -23,12 +36,21 @@ extern "C" __device__ void __assertfail(const char*, const char*, unsigned, cons
 
 _LIMITS = """#pragma once
 #define CHAR_BIT 8
-#define INT_MAX 2147483647
-#define INT_MIN (-INT_MAX - 1)
-#define UINT_MAX 4294967295U
-#define LONG_MAX 9223372036854775807L
-#define LLONG_MAX 9223372036854775807LL
-#define ULLONG_MAX 18446744073709551615ULL
+#define SCHAR_MIN (-128)
+#define SCHAR_MAX 127
+#define UCHAR_MAX 255
+#define SHRT_MIN  (-SHRT_MAX - 1)
+#define SHRT_MAX  0x7fff
+#define USHRT_MAX 0xffff
+#define INT_MIN   (-INT_MAX - 1)
+#define INT_MAX   0x7fffffff
+#define UINT_MAX  0xffffffff
+#define LONG_MIN  (-LONG_MAX - 1)
+#define LONG_MAX  LLONG_MAX
+#define ULONG_MAX ULLONG_MAX
+#define LLONG_MIN  (-LLONG_MAX - 1)
+#define LLONG_MAX  0x7fffffffffffffffLL
+#define ULLONG_MAX 0xffffffffffffffffUL
 """
 
 _FLOATS = """#pragma once
@@ -63,3 +85,6 @@ HOST_HEADERS = {
     **dict.fromkeys(("math.h", "cmath"), _MATH),
 }
 """Contents by name: what only the host uses is empty."""
+
+WITH_EVERY_SOURCE = ("math.h", "limits.h", "stdint.h")
+"""What nvcc includes before every source, by its runtime's headers: INFINITY, INT_MAX, uint32_t."""

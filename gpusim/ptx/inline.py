@@ -96,6 +96,7 @@ class _Inliner:
     ) -> list[Instruction | Label]:
         results, name, arguments = _parts(call)
         if name in _DROPPED:
+            self._kernel.prints = True
             return [self._nothing(call, names.get(result, result)) for result in results]
         if name in _ENDING:
             return [evolve(call, opcode=_ENDING[name], modifiers=(), operands=())]

@@ -146,7 +146,8 @@ def load_kernel(
             what NVRTC's assembler says, of PTX estimated.
         architecture: for which NVRTC compiles.
         options: further ones of NVRTC.
-        variables: first contents of ``__constant__`` and ``__device__`` variables, by their names.
+        variables: by their names, first contents of ``__constant__`` variables, and arrays that
+            are ``__device__`` variables: kernels read and change them, like arguments.
 
     Raises:
         UserError: the file cannot be read or compiled, is no PTX, or has no such kernel.
@@ -155,11 +156,11 @@ def load_kernel(
     made, source = _compiled(Path(path), architecture, options)
     with untrusted(path):
         module = parse(made.ptx, path if not source else f"PTX of {path}")
-        _with_contents(module, path, variables)
+        bound = _with_contents(module, path, variables)
         function = _find(module, path, name or named)
         registers = registers or registers_of(made.cubin, function.name)
         kernel = made_kernel(module, function.name, made.ptx, registers)
-        return LoadedKernel(kernel, arguments_of(function, source))
+        return LoadedKernel(evolve(kernel, bound=bound), arguments_of(function, source))
 
 
 def _compiled(path: Path, architecture: str, options: Sequence[str]) -> tuple[Compiled, str]:
@@ -197,12 +198,15 @@ def _find(module: Module, path: str, name: str) -> Function:
     return fitting[0]
 
 
-def _with_contents(module: Module, path: str, variables: Mapping[str, NDArray[Any]]) -> None:
-    """Let global and constant variables begin with the contents of arrays.
+def _with_contents(
+    module: Module, path: str, variables: Mapping[str, NDArray[Any]]
+) -> dict[str, NDArray[Any]]:
+    """Let constant variables begin with the contents of arrays; returns those of global ones.
 
     Raises:
-        UserError: there is no such variable, or it is smaller.
+        UserError: there is no such variable, or it has another size.
     """
+    bound = {}
     places = {
         name: place
         for place, one in enumerate(module.variables)
@@ -214,9 +218,14 @@ def _with_contents(module: Module, path: str, variables: Mapping[str, NDArray[An
             raise UserError(f"{path} has no variable {name!r}{nearest(name, places)}")
         variable = module.variables[places[name]]
         contents = np.ascontiguousarray(array).tobytes()
-        if len(contents) > variable.bytes:
+        is_global = variable.space == "global"
+        if len(contents) > variable.bytes or (is_global and len(contents) < variable.bytes):
             raise UserError(
                 f"{path}: the variable {name!r} has {variable.bytes} bytes; the array for it has "
                 f"{len(contents)}"
             )
-        module.variables[places[name]] = evolve(variable, contents=contents)
+        if is_global:
+            bound[variable.name] = array
+        else:
+            module.variables[places[name]] = evolve(variable, contents=contents)
+    return bound

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from typing import Any
 
 from attrs import define, field, frozen
+from numpy.typing import NDArray
 
 from gpusim.core.code_places import CodePlace
 from gpusim.core.warp_program import NOTHING_ASKED, Asked, LaneChunk, most_in_step
@@ -39,6 +41,7 @@ class Kernel:
         registers: 32-bit registers of a thread.
         estimated: they are not known, but estimated.
         text: the PTX.
+        bound: arrays of the host's that are variables in global memory, by their names.
     """
 
     module: Module
@@ -49,6 +52,7 @@ class Kernel:
     registers: int
     estimated: bool
     text: str
+    bound: dict[str, NDArray[Any]] = field(factory=dict)
 
     @property
     def name(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -29,14 +29,14 @@ Launcher: TypeAlias = Callable[..., None]
 
 
 def _cuda() -> Any:
-    try:
+    cuda: Any = None
+    with suppress(ImportError):
         from numba import cuda
-        from numba.cuda import compile_ptx as _  # noqa: F401 (its package may be a part only)
-    except ImportError as error:
+    if not hasattr(cuda, "compile_ptx"):  # its package may be a part only
         raise UserError(
             "Numba's compiler for CUDA is not installed; install it with: "
             "pip install 'gpusim[numba]'"
-        ) from error
+        )
     return cuda
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from attrs import frozen
 
 from gpusim.core.errors import UserError
-from gpusim.ptx.host_headers import HOST_HEADERS
+from gpusim.ptx.host_headers import HOST_HEADERS, WITH_EVERY_SOURCE
 
 _PACKAGES = ("nvidia.cuda_nvrtc", "nvidia.cu13", "nvidia.cu12", "nvidia")
 _NAMES = ("libnvrtc.so*", "nvrtc64*.dll")
@@ -57,22 +57,22 @@ def compiled(
     """
     library = _library()
     program = ctypes.c_void_p()
-    own = {one: text for one, text in HOST_HEADERS.items() if f"<{one}>" in source}
-    strings = ctypes.c_char_p * len(own)
+    strings = ctypes.c_char_p * len(HOST_HEADERS)
     _check(
         library,
         library.nvrtcCreateProgram(
             ctypes.byref(program),
             source.encode(),
             name.encode(),
-            len(own),
-            strings(*(text.encode() for text in own.values())),
-            strings(*(one.encode() for one in own)),
+            len(HOST_HEADERS),
+            strings(*(text.encode() for text in HOST_HEADERS.values())),
+            strings(*(one.encode() for one in HOST_HEADERS)),
         ),
     )
     try:
         given = [f"--gpu-architecture={architecture}", "-lineinfo", "-default-device", *options]
         given += [f"--include-path={folder}" for folder in headers()]
+        given += [f"--pre-include={one}" for one in WITH_EVERY_SOURCE]
         array = (ctypes.c_char_p * len(given))(*(one.encode() for one in given))
         failed = library.nvrtcCompileProgram(program, len(given), array)
         if failed:

@@ -181,6 +181,7 @@ class Function:
         body: instructions and labels in their order.
         tables: labels of a ``.branchtargets``, by its name.
         limits: numbers of directives such as ``.maxntid``.
+        prints: whether it has called ``printf``, a call that is left out (`gpusim.ptx.inline`).
     """
 
     name: str
@@ -194,6 +195,7 @@ class Function:
     tables: dict[str, tuple[str, ...]] = field(factory=dict)
     limits: dict[str, tuple[int, ...]] = field(factory=dict)
     declared_only: bool = False
+    prints: bool = False
 
 
 @define(eq=False)

@@ -117,6 +117,7 @@ def double(x_ptr, n, BLOCK: tl.constexpr):
     place = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     x = tl.load(x_ptr + place, mask=place < n)
     tl.store(x_ptr + place, 2 * x, mask=place < n)
+    tl.device_print("x", x)
 
 def main():
     x = np.ones(4096, np.float32)
@@ -127,7 +128,10 @@ def main():
     trace = tmp_path / "mine.h5"
     code = "import sys; from gpusim.cli.main import app; app(sys.argv[1:])"
     arguments = ("trace", "triton", f"{path}:main", "-o", str(trace))
-    subprocess.run([sys.executable, "-c", code, *arguments], check=True)
+    command = [sys.executable, "-c", code, *arguments]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, f"wrote {trace}\n"), done.stderr
+    assert "warning: not all of the trace is modelled: 1 printf: what kernels print" in done.stderr
     counts = json.loads(gpusim("trace", "info", trace, "--json").stdout)
     one = counts["applications"]["mine"]
     assert one["kernels"] == {"double": 1}
