@@ -70,8 +70,9 @@ def activity(result: Result, window: Window, selection: Selection = ALL_WARPS) -
     cycle and `tlb_hit_rate` by `level`, NaN where there was no lookup.  Where
     pages come on demand, batches of faults give `batch_faults` and `batch_pages`, how large the
     batch is that the driver serves, and transfers `link_use` by `direction`, the part of the time
-    in which a lane is busy.  On a node, packets give `node_link_use` by `node_link`, the part of
-    the time in which a link is busy, and moves of pages `page_moves` by `step`, how many are there.
+    in which a lane is busy, on a node a mean of GPUs.  There, packets give `node_link_use` by
+    `node_link`, the part of the time in which a link is busy, and moves of pages `page_moves` by
+    `step`, how many are there.
 
     DRAM requests, TLB lookups, transfers, packets and moves know their application, but neither SM
     nor warp; walks know no warp, batches of faults none of these.  A selection by what events do
@@ -208,11 +209,9 @@ def _transfers(result: Result, window: Window, among: Wanted) -> Variables:
     busy = Occupancy(window, len(DIRECTIONS))
     for chunk in rows(result, "transfers", ["to_host", "begin", "end"], among):
         busy.add(chunk.begin.to_numpy(), chunk.end.to_numpy(), chunk.to_host.to_numpy())
-    return {
-        "link_use": _Variable(
-            _per_cycle(busy.cycles(), window), "fraction", "use of the link", "direction"
-        )
-    }
+    links = tomllib.loads(result.config_toml).get("node", {}).get("gpus", 1)
+    use = _per_cycle(busy.cycles(), window) / links
+    return {"link_use": _Variable(use, "fraction", "use of the link", "direction")}
 
 
 def _links(result: Result, window: Window, among: Wanted) -> Variables:
