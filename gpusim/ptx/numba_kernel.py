@@ -29,15 +29,14 @@ Launcher: TypeAlias = Callable[..., None]
 
 
 def _cuda() -> Any:
-    cuda: Any = None
     with suppress(ImportError):
         from numba import cuda
-    if not hasattr(cuda, "compile_ptx"):  # its package may be a part only
-        raise UserError(
-            "Numba's compiler for CUDA is not installed; install it with: "
-            "pip install 'gpusim[numba]'"
-        )
-    return cuda
+
+        if hasattr(cuda, "compile_ptx"):  # its package may be a part only
+            return cuda
+    raise UserError(
+        "Numba's compiler for CUDA is not installed; install it with: pip install 'gpusim[numba]'"
+    )
 
 
 class HostArray(np.ndarray[Any, np.dtype[Any]]):
