@@ -59,6 +59,6 @@ class Segment:
         pipeline.settle(trace, self._ids(read(self.next)) if self.next is not None else ())
         return rows + [(int(op), argument) for op, argument in trace.tail]
 
-    def _ids(self, names: object) -> list[int]:
+    def _ids(self, names: object) -> tuple[int, ...]:
         assert hasattr(names, "__iter__")
-        return [self._numbers[name] for name in names if name in self._numbers]
+        return tuple(self._numbers[name] for name in names if name in self._numbers)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import Final
 
 from gpusim.core.warp_program import Asked, Op, Unit
 from gpusim.traces.warps import WarpTrace
@@ -16,6 +16,9 @@ _UNITS: dict[Unit, str] = {
 }
 """Base opcodes of units, integers those of all others; products of integers go with FP32, as on
 Volta and later."""
+
+_UNITS_OP: Final = int(Op.UNITS)
+_DELAY_OP: Final = int(Op.DELAY)
 
 _CONTROL = (
     "BMOV BPT BRA BREAK BRX BSSY BSYNC CALL DEPBAR ERRBAR EXIT JMP JMX KILL LDGDEPBAR MEMBAR "
@@ -61,49 +64,60 @@ class ArithmeticPipeline:
     """
 
     def __init__(self, asked: Asked) -> None:
-        self._latency = asked.latency
-        self._interval = asked.interval
+        self._latency = list(asked.latency)
+        self._interval = list(asked.interval)
+        self._begin = 0
+        """When the program was last told what arithmetic costs."""
         self._now = 0
         self._issued = 0
-        self._ready: dict[int, int] = {}
+        """Instructions since then."""
+        self._ready: list[int] = []
+        """By register, when its value is there."""
         self._free = [0] * len(asked.interval)
         self._busy = [0] * len(asked.interval)
 
-    def issue(self, unit: int, registers: Iterable[int], destinations: Iterable[int]) -> None:
+    def issue(self, unit: int, registers: tuple[int, ...], destinations: tuple[int, ...]) -> None:
         """An instruction that reads or writes `registers` and writes `destinations`.
 
         The number of the `Unit` that executes it is -1 if none does.
         """
         at = self._when(registers)
-        if unit >= 0:
-            at = max(at, self._free[unit])
-        self._now = at + 1
         self._issued += 1
         if unit < 0:
+            self._now = at + 1
             return
-        self._free[unit] = at + self._interval[unit]
-        self._busy[unit] += self._interval[unit]
+        if self._free[unit] > at:
+            at = self._free[unit]
+        self._now = at + 1
+        interval = self._interval[unit]
+        self._free[unit] = at + interval
+        self._busy[unit] += interval
+        there = at + self._latency[unit]
+        ready = self._ready
         for register in destinations:
-            self._ready[register] = at + self._latency[unit]
+            if register >= len(ready):
+                ready += [0] * (register + 1 - len(ready))
+            ready[register] = there
 
-    def settle(self, trace: WarpTrace, registers: Iterable[int]) -> None:
+    def settle(self, trace: WarpTrace, registers: tuple[int, ...]) -> None:
         """Another instruction comes that needs `registers`: add what it waits for to a program."""
         now = self._when(registers)
-        units = max(max(self._busy) - self._issued, 0)
-        delay = now - self._issued - units
+        units = 0
+        for unit, busy in enumerate(self._busy):
+            units = max(units, busy - self._issued)
+            self._busy[unit] = 0
+        delay = now - self._begin - self._issued - units
         if units:
-            trace.add(Op.UNITS, units)
+            trace.add(_UNITS_OP, units)
         if delay > 0:
-            trace.add(Op.DELAY, delay)
-        self._ready = {register: at - now for register, at in self._ready.items() if at > now}
-        self._free = [max(free - now, 0) for free in self._free]
-        self._busy = [0] * len(self._busy)
-        self._now = self._issued = 0
+            trace.add(_DELAY_OP, delay)
+        self._begin = self._now = now
+        self._issued = 0
 
-    def _when(self, registers: Iterable[int]) -> int:
+    def _when(self, registers: tuple[int, ...]) -> int:
         """The first cycle in which an instruction that names these can issue."""
         ready, first = self._ready, self._now
-        if ready:
-            for register in registers:
-                first = max(first, ready.get(register, 0))
+        for register in registers:
+            if register < len(ready) and ready[register] > first:
+                first = ready[register]
         return first

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpusim.core.bank_conflicts import least_passes
 from gpusim.core.code_places import NO_PLACE, CodePlace
@@ -32,6 +32,8 @@ CONSTANT_BASE = 0x8800_0000_0000
 """Where constants lie (our choice): above all user addresses, and below code."""
 
 _CONSTANT_BYTES = 1 << 24
+
+_COMPUTE: Final = int(Op.COMPUTE)
 
 
 class BlockTrace:
@@ -77,7 +79,7 @@ class BlockTrace:
         self._paths[warp].step(self._code + counter % KERNEL_BYTES)
 
     def access(
-        self, warp: int, place: int, space: Space, op: Op, address: NDArray[np.int64], size: int
+        self, warp: int, place: int, space: Space, op: int, address: list[int], size: int
     ) -> None:
         """A memory instruction.
 
@@ -86,7 +88,7 @@ class BlockTrace:
             place: program counter, or anything by which warps meet (see `chunks_of`).
             space: generic counts as global.
             op: LOAD, STORE, ATOMIC, REDUCE, or READ_ONLY if that is asked for.
-            address: (32,) byte addresses, `INACTIVE` where a lane takes no part; one does.  Of a
+            address: 32 byte addresses, `INACTIVE` where a lane takes no part; one does.  Of a
                 copy in bulk as many as it has pieces.
             size: bytes a lane.
 
@@ -95,38 +97,43 @@ class BlockTrace:
         """
         if size > MOST_ACCESS_BYTES:
             raise ValueError(f"a lane accesses {brief(size)} bytes; at most {MOST_ACCESS_BYTES}")
-        if int(address.max()) >> ADDRESS_BITS:
+        if max(address) >> ADDRESS_BITS:
             raise ValueError(f"an address has more than {ADDRESS_BITS} bits")
         trace = self.warps[warp]
-        if space == Space.SHARED:
+        if space is Space.SHARED:
             passes = shared_passes(address, size, op == Op.ATOMIC)
-            least = least_passes(int(np.count_nonzero(address != INACTIVE)), size)
+            least = least_passes(len(address) - address.count(INACTIVE), size)
             trace.add(
                 self._shared_op(op),
                 passes | (min(least, passes) << LEAST_SHIFT if least > 1 else 0),
             )
             return
-        if space == Space.LOCAL:
+        if space is Space.LOCAL:
             threads = self._first_thread + warp * WARP_SIZE + np.arange(WARP_SIZE)
-            address, size = interleave_local(address, size, threads, self._threads)
+            lanes = np.array(address, dtype=np.int64)
+            words, size = interleave_local(lanes, size, threads, self._threads)
+            address = words.tolist()
         trace.access(place, op, address, size)
 
-    def _shared_op(self, op: Op) -> Op:
+    def _shared_op(self, op: int) -> Op:
         """The operation of a shared-memory access, as it is asked for."""
         if Op.SHARED_LOAD not in self.asked:
             return Op.SHARED
         return Op.SHARED_LOAD if op in (Op.LOAD, Op.ATOMIC) else Op.SHARED_STORE
 
-    def constant(self, warp: int, place: int, address: NDArray[np.int64], size: int) -> None:
+    def constant(self, warp: int, place: int, address: list[int], size: int) -> None:
         """A load of constants, which lie in a memory of their own."""
-        there = np.where(address == INACTIVE, INACTIVE, CONSTANT_BASE + address % _CONSTANT_BYTES)
+        there = [
+            INACTIVE if one == INACTIVE else CONSTANT_BASE + one % _CONSTANT_BYTES
+            for one in address
+        ]
         self.warps[warp].access(place, Op.CONSTANT, there, size)
 
     def idle_access(self, warp: int, space: Space) -> None:
         """A memory instruction in which no lane takes part; generic counts as global."""
         counted_space = Space.GLOBAL if space == Space.GENERIC else space
         self._idle[counted_space.value] += 1
-        self.warps[warp].add(Op.COMPUTE, 1)
+        self.warps[warp].add(_COMPUTE, 1)
 
     def chunks(self) -> Iterator[LaneChunk]:
         """The block's chunks; uses it up."""

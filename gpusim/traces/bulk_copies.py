@@ -11,9 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate
 
-import numpy as np
-from numpy.typing import NDArray
-
 _LIST, _DELTAS = 3, 4
 
 
@@ -21,13 +18,13 @@ class BulkCopy:
     """What one instruction moves.
 
     Attributes:
-        address: (pieces,) int64, byte addresses in global memory.
+        address: of each piece, in bytes, in global memory.
         multicast: whether several blocks get it.
     """
 
     __slots__ = ("address", "multicast")
 
-    def __init__(self, address: NDArray[np.int64], multicast: bool) -> None:
+    def __init__(self, address: list[int], multicast: bool) -> None:
         self.address = address
         self.multicast = multicast
 
@@ -57,4 +54,4 @@ def bulk_copy(fields: Sequence[str]) -> BulkCopy:
         raise ValueError(f"mode {mode} of a copy in bulk; allowed: 3 (list), 4 (deltas)")
     if len(starts) < count:
         raise ValueError(f"{len(starts)} addresses for {count} pieces")
-    return BulkCopy(np.array(starts, dtype=np.int64), multicast)
+    return BulkCopy(starts, multicast)

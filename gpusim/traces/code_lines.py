@@ -73,7 +73,7 @@ class CodePath:
         if len(lines):
             self._line = int(lines[-1])
             sectors = (lines[:, None] * CODE_LINE + _SECTORS).ravel()
-            self._warp.access(place, Op.FETCH, sectors, SECTOR_BYTES)
+            self._warp.access(place, Op.FETCH, sectors.tolist(), SECTOR_BYTES)
 
 
 class CodePlaces:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import TypeAlias
+
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusim.core.bank_conflicts import WORD_BYTES, bank_passes
+from gpusim.core.bank_conflicts import PASS_BYTES, WORD_BYTES, bank_passes
 from gpusim.core.warp_program import INACTIVE, SECTOR_BYTES
 
 WINDOW_BYTES = 1 << 24
@@ -24,29 +27,35 @@ MATRIX_ROWS = 8
 MATRIX_ROW_BYTES = 16
 """Bytes of one of them."""
 
-Lanes = NDArray[np.int64]
+Lanes: TypeAlias = NDArray[np.int64]
 
 
-def split_at_sectors(address: Lanes, size: int) -> tuple[Lanes, int]:
+def split_at_sectors(address: list[int], size: int) -> tuple[list[int], int]:
     """Extra lanes for an instruction of which some lane crosses a sector.
 
     All its lanes are cut into pieces of the largest power of two that divides the size and all
     addresses.
 
     Args:
-        address: (lanes,) byte addresses, `INACTIVE` where a lane takes no part.
+        address: byte addresses of lanes, `INACTIVE` where one takes no part.
         size: bytes a lane.
 
     Returns:
-        (lanes,) addresses, or (lanes * pieces,), the pieces of a lane side by side; and the bytes
+        addresses of lanes, or of the pieces of lanes, those of a lane side by side; and the bytes
         of each.
     """
-    used = address[address != INACTIVE]
-    common = int(np.bitwise_or.reduce(used)) | size | SECTOR_BYTES
+    common = size | SECTOR_BYTES
+    for one in address:
+        if one != INACTIVE:
+            common |= one
     piece = common & -common
-    if piece == size or not ((used % SECTOR_BYTES + size) > SECTOR_BYTES).any():
+    if piece == size:
         return address, size
-    return _cut(address, np.arange(0, size, piece)), piece
+    last = SECTOR_BYTES - size
+    if all(one == INACTIVE or one % SECTOR_BYTES <= last for one in address):
+        return address, size
+    steps = range(0, size, piece)
+    return [INACTIVE if one == INACTIVE else one + step for one in address for step in steps], piece
 
 
 def interleave_local(address: Lanes, size: int, threads: Lanes, total: int) -> tuple[Lanes, int]:
@@ -76,22 +85,30 @@ def interleave_local(address: Lanes, size: int, threads: Lanes, total: int) -> t
     return np.where(own == INACTIVE, INACTIVE, LOCAL_BASE + place + own % WORD_BYTES), piece
 
 
-def shared_passes(address: Lanes, size: int, atomic: bool = False) -> int:
+def shared_passes(address: list[int], size: int, atomic: bool = False) -> int:
     """Passes of a shared-memory access.
 
     Args:
-        address: (lanes,) byte addresses, `INACTIVE` where a lane takes no part; at least one does.
+        address: byte addresses of lanes, `INACTIVE` where one takes no part; at least one does.
         size: bytes a lane.
         atomic: whether lanes with one word take turns.
     """
-    return int(bank_passes(address[None], size, not atomic)[0])
+    # Warps and iterations of a loop have one pattern, which begins at one bank or another.
+    begin = min([one for one in address if one != INACTIVE])
+    begin -= begin % PASS_BYTES
+    pattern = tuple([INACTIVE if one == INACTIVE else one - begin for one in address])
+    return _passes_of(pattern, size, atomic)
 
 
-def matrix_rows(address: Lanes, matrices: int) -> Lanes:
+@lru_cache(maxsize=4096)
+def _passes_of(address: tuple[int, ...], size: int, atomic: bool) -> int:
+    return int(bank_passes(np.array([address], dtype=np.int64), size, not atomic)[0])
+
+
+def matrix_rows(address: list[int], matrices: int) -> list[int]:
     """Addresses of the rows that an LDSM or STSM moves: of its first 8 lanes for each matrix."""
-    rows = address.copy()
-    rows[MATRIX_ROWS * matrices :] = INACTIVE
-    return rows
+    rows = MATRIX_ROWS * matrices
+    return address[:rows] + [INACTIVE] * (len(address) - rows)
 
 
 def _cut(address: Lanes, steps: Lanes) -> Lanes:

@@ -40,9 +40,6 @@ from gpusim.traces.text import Line, read_lines
 
 FORMAT = "MacSim"
 
-KERNEL_CONFIG = "kernel_config.txt"
-"""Name of a list of kernels."""
-
 MARKS = tuple(f"{kind}\n".encode() for kind in KINDS)
 """Begins of a list of kernels, and of a kernel."""
 
@@ -208,10 +205,10 @@ def _add(trace: BlockTrace, warp: int, scoreboard: Scoreboard, one: Instruction)
         space, op = MEMORY_OPCODES[one.opcode]
         if op == Op.LOAD and space == Space.GLOBAL and record.passes_l1:
             op = Op.COHERENT_LOAD
-        trace.access(warp, record.place, space, op, one.address, one.size)
+        trace.access(warp, record.place, space, op, one.address.tolist(), one.size)
         scoreboard.access(one.opcode, space, record.destinations, one.filled_bytes)
     elif one.opcode == "LDC" and one.address is not None and Op.CONSTANT in trace.asked:
-        trace.constant(warp, record.place, one.address, max(one.size, 1))
+        trace.constant(warp, record.place, one.address.tolist(), max(one.size, 1))
         scoreboard.load(record.destinations, one.filled_bytes)
     elif one.opcode in MEMORY_OPCODES:
         trace.idle_access(warp, MEMORY_OPCODES[one.opcode][0])

@@ -10,6 +10,9 @@ LINE_BYTES = 160
 ACCESS_BYTES = 400
 """Bytes of a memory operation that is kept, beside its addresses."""
 
+ADDRESS_BYTES = 8
+"""Bytes of an address."""
+
 PLAIN_BYTES = 96
 """Bytes of any other operation that is kept."""
 

@@ -217,7 +217,7 @@ class ThreadLaunch(TraceLaunch):
             warp = warps[int(self.steps.warp[step]) % self.warps_per_block]
             if records.before[first]:
                 warp.add(Op.COMPUTE, records.before[first])
-            address = np.array(records.address[first:last], dtype=np.int64)
+            address = records.address[first:last].tolist()
             op = Op.STORE if records.store[first] else Op.LOAD
             warp.access(step, op, address, records.size[first])
         yield from chunks_of(warps)

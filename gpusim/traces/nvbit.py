@@ -131,7 +131,7 @@ class NvbitLaunch(TraceLaunch):
             trace.idle_access(record.warp, space)
             return
         before = warp.loads
-        trace.access(record.warp, len(warp.steps), space, op, address, size)
+        trace.access(record.warp, len(warp.steps), space, op, address.tolist(), size)
         if warp.loads > before:
             warp.add(Op.WAIT, 0)
 

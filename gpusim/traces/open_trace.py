@@ -10,12 +10,7 @@ from attrs import evolve
 from gpusim.core.errors import UserError
 from gpusim.core.untrusted import file_bytes, is_file, is_folder, untrusted
 from gpusim.traces.application import TraceFile
-from gpusim.traces.macsim import KERNEL_CONFIG, MARKS, open_macsim
-from gpusim.traces.memory_traces import MEMORY_FORMATS, open_memory_trace
-from gpusim.traces.nvbit import open_nvbit
-from gpusim.traces.nvbit_index import MARK
 from gpusim.traces.options import RECORDED, TraceOptions
-from gpusim.traces.recorded import open_recorded
 from gpusim.traces.table_columns import is_csv_table
 from gpusim.traces.text import DAMAGES, damage, open_binary
 from gpusim.traces.traceg import KERNELS_LIST, is_kernel, open_kernel, open_kernels_list
@@ -23,7 +18,7 @@ from gpusim.traces.traceg import KERNELS_LIST, is_kernel, open_kernel, open_kern
 TABLE_SUFFIXES = (".npz", ".parquet")
 """Endings of columnar tables."""
 
-LISTS = (KERNELS_LIST, KERNEL_CONFIG)
+LISTS = (KERNELS_LIST, "kernel_config.txt")
 """Names of the lists of kernels that make a folder a trace."""
 
 _HDF5 = b"\x89HDF\r\n\x1a\n"
@@ -63,7 +58,7 @@ def open_trace(
     options = options or TraceOptions()
     with untrusted(path):
         trace = _open(Path(path), options, paced or options.pace == RECORDED)
-    if options.spreads and trace.format not in MEMORY_FORMATS:
+    if options.spreads and not _is_of_one_thread(trace):
         raise UserError(
             f"{path}: --set workload.lanes and --set workload.warps are for traces of one thread; "
             f"this is one of a GPU ({trace.format})"
@@ -89,10 +84,27 @@ def _open(path: Path, options: TraceOptions, paced: bool) -> TraceFile:
     return _by_content(path, options)
 
 
+def _is_of_one_thread(trace: TraceFile) -> bool:
+    from gpusim.traces.memory_traces import MEMORY_FORMATS
+
+    return trace.format in MEMORY_FORMATS
+
+
 def _by_content(path: Path, options: TraceOptions) -> TraceFile:
     begin = _begin(path)
     if path.name == KERNELS_LIST or _lists_kernels(begin):
         return open_kernels_list(path, options.needs)
+    return _by_mark(path, begin, options)
+
+
+def _by_mark(path: Path, begin: bytes, options: TraceOptions) -> TraceFile:
+    """A file that is no list of Accel-Sim; its readers are imported now."""
+    from gpusim.traces.macsim import MARKS, open_macsim
+    from gpusim.traces.memory_traces import open_memory_trace
+    from gpusim.traces.nvbit import open_nvbit
+    from gpusim.traces.nvbit_index import MARK
+    from gpusim.traces.recorded import open_recorded
+
     if begin.startswith(_HDF5):
         return open_recorded(path)
     if begin.startswith(MARKS):

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from typing import Final, TypeAlias
 
 from gpusim.core.warp_program import Asked, Op
-from gpusim.traces.arithmetic import ArithmeticPipeline, unit_number
+from gpusim.traces.arithmetic import ArithmeticPipeline
 from gpusim.traces.sass import MEMORY_OPCODES, REGISTER_BYTES, Space
 from gpusim.traces.warps import WarpTrace
 
 ZERO_REGISTER = 255
 """R255 reads as 0 and is never written."""
+
+Registers: TypeAlias = tuple[int, ...]
+"""Numbers of registers."""
+
+_FILLS: Final = {base: op in {Op.LOAD, Op.ATOMIC} for base, (_, op) in MEMORY_OPCODES.items()}
+"""By base opcode of a memory instruction, whether registers wait for it."""
+
+_COMPUTE: Final = int(Op.COMPUTE)
+_WAIT: Final = int(Op.WAIT)
 
 
 class Scoreboard:
@@ -28,28 +37,41 @@ class Scoreboard:
         self._trace = trace
         self._follows_shared = Op.SHARED_LOAD in asked
         self._arithmetic = ArithmeticPipeline(asked) if Op.DELAY in asked else None
-        self._pending: dict[int, int] = {}
+        self._filled_by: list[int] = []
+        """By register, the load that fills it."""
+        self._latest = -1
+        """The latest load that fills a register."""
+        self._waited = -1
+        """The latest load that was waited for, as all before it."""
         self._uncommitted = -1
         self._groups: list[int] = []
         self._bulk = -1
 
-    def touch(self, registers: Iterable[int]) -> None:
+    def touch(self, registers: Registers) -> None:
         """An instruction reads or overwrites these: wait for exactly the loads that fill them."""
-        if self._pending:
-            self._wait(max((self._pending.get(register, -1) for register in registers), default=-1))
+        if self._latest > self._waited:
+            needed, filled_by = -1, self._filled_by
+            for register in registers:
+                if register < len(filled_by) and filled_by[register] > needed:
+                    needed = filled_by[register]
+            if needed > self._waited:
+                self._wait(needed)
 
-    def compute(self, base: str, registers: Sequence[int], destinations: Iterable[int]) -> None:
-        """Arithmetic: one instruction, with what it reads or writes, and what it writes."""
-        self._trace.add(Op.COMPUTE, 1)
+    def compute(self, unit: int, registers: Registers, destinations: Registers) -> None:
+        """Arithmetic: one instruction, with what it reads or writes, and what it writes.
+
+        The number of the `Unit` that executes it is -1 if none does.
+        """
+        self._trace.add(_COMPUTE, 1)
         if self._arithmetic is not None:
-            self._arithmetic.issue(unit_number(base), registers, destinations)
+            self._arithmetic.issue(unit, registers, destinations)
 
-    def settle(self, registers: Iterable[int]) -> None:
+    def settle(self, registers: Registers) -> None:
         """Something else than arithmetic is about to issue that names these registers."""
         if self._arithmetic is not None:
             self._arithmetic.settle(self._trace, registers)
 
-    def access(self, base: str, space: Space, registers: Iterable[int], size: int) -> None:
+    def access(self, base: str, space: Space, registers: Registers, size: int) -> None:
         """The memory instruction just recorded: what loads from global or local memory is pending.
 
         Args:
@@ -58,21 +80,24 @@ class Scoreboard:
             registers: its destinations.
             size: bytes a lane.
         """
-        if space == Space.SHARED and not self._follows_shared:
-            return
-        if MEMORY_OPCODES[base][1] not in {Op.LOAD, Op.ATOMIC}:
+        if not _FILLS[base] or (space is Space.SHARED and not self._follows_shared):
             return
         if base == "LDGSTS":
             self.copy()
         else:
             self.load(registers, size)
 
-    def load(self, registers: Iterable[int], size: int) -> None:
+    def load(self, registers: Registers, size: int) -> None:
         """The load or atomic just recorded fills these and, if it is wide, the next ones."""
         for first in registers:
             if first != ZERO_REGISTER:
-                for register in range(first, first + max(size // REGISTER_BYTES, 1)):
-                    self._pending[register] = self._trace.loads - 1
+                self._latest = self._trace.loads - 1
+                last = first + max(size // REGISTER_BYTES, 1)
+                missing = last - len(self._filled_by)
+                if missing > 0:
+                    self._filled_by += [-1] * missing
+                for register in range(first, last):
+                    self._filled_by[register] = self._latest
 
     def copy(self) -> None:
         """The load just recorded goes to shared memory (LDGSTS), as part of the next group."""
@@ -106,7 +131,5 @@ class Scoreboard:
         if needed < 0:
             return
         self.settle(())
-        self._trace.add(Op.WAIT, self._trace.loads - 1 - needed)
-        self._pending = {
-            register: load for register, load in self._pending.items() if load > needed
-        }
+        self._trace.add(_WAIT, self._trace.loads - 1 - needed)
+        self._waited = max(self._waited, needed)

@@ -69,14 +69,14 @@ class WaveProgram:
             self._last_vector = index
         self._pace(time)
         self._loads.append(self._warp.loads)
-        self._warp.access(place, op, lanes, SECTOR_BYTES)
+        self._warp.access(place, op, lanes.tolist(), SECTOR_BYTES)
 
     def scalar(self, index: int) -> None:
         """Add a scalar access, if scalar accesses are asked for."""
         if index in self._scalars:
             time, sectors = self._scalars[index]
             self._pace(time)
-            self._warp.access(0, Op.SCALAR, sectors, SECTOR_BYTES)
+            self._warp.access(0, Op.SCALAR, sectors.tolist(), SECTOR_BYTES)
 
     def end(self, instructions: int) -> None:
         """End the program, which has `instructions` instructions; 0: not known."""

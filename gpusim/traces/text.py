@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import lzma
@@ -17,6 +18,12 @@ from gpusim.files.zstd_stream import ZstdStream
 
 Line = tuple[int, str]
 """Its number in the file, from 1, and its text without the end of line."""
+
+Lines = tuple[int, list[str]]
+"""The number of the first of some lines in a row, and the text of each."""
+
+_PIECE = 1 << 16
+"""Bytes that are made lines at once."""
 
 PACKED = frozenset({".gz", ".xz", ".zst"})
 """Endings of compressed files."""
@@ -48,16 +55,40 @@ def read_lines(path: Path) -> Iterator[Line]:
     Raises:
         UserError: the file cannot be read, is damaged, or has a line without an end.
     """
+    for first, lines in read_pieces(path):
+        yield from enumerate(lines, first)
+
+
+def read_pieces(path: Path) -> Iterator[Lines]:
+    """All lines, those of some KiB of the file at once; otherwise as `read_lines`."""
     number = 0
     with untrusted(path):
         try:
-            with io.TextIOWrapper(open_binary(path), "utf-8-sig", "replace") as stream:
-                while text := stream.readline(MOST_LINE_BYTES):
-                    number += 1
-                    check_line(path, number, text)
-                    yield number, text.rstrip("\r\n")
+            with open_binary(path) as stream:
+                for lines in _lines_of(stream):
+                    check_line(path, number + 1, lines[0])
+                    yield number + 1, lines
+                    number += len(lines)
         except DAMAGES as error:
             raise UserError(damage(path, number, error)) from error
+
+
+def _lines_of(stream: IO[bytes]) -> Iterator[list[str]]:
+    """The lines of a file, some at a time; one that is longer than is allowed may come in parts."""
+    utf8 = codecs.getincrementaldecoder("utf-8-sig")("replace")
+    decoder = io.IncrementalNewlineDecoder(utf8, translate=True)
+    reader = cast(io.BufferedReader, stream)
+    begun, more = "", True
+    while more:
+        data = reader.read1(_PIECE)
+        more = bool(data)
+        lines = (begun + decoder.decode(data, final=not more)).split("\n")
+        begun = lines.pop()
+        if len(begun) >= MOST_LINE_BYTES or (begun and not more):
+            lines.append(begun)
+            begun = ""
+        if lines:
+            yield lines
 
 
 def check_line(path: Path, number: int, text: str | bytes) -> None:

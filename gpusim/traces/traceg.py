@@ -24,11 +24,12 @@ from gpusim.traces.application import (
 from gpusim.traces.blocks import WARP_SIZE, BlockTrace
 from gpusim.traces.code_lines import CODE_BASE, CodePlaces
 from gpusim.traces.launch_needs import LaunchNeeds
-from gpusim.traces.memory_budget import LINE_BYTES, Room
+from gpusim.traces.memory_budget import Room
 from gpusim.traces.sass_unmodelled import NOT_IN_FILE
-from gpusim.traces.text import PACKED, Line, plain_name, plain_stem, read_lines
+from gpusim.traces.text import PACKED, plain_name, plain_stem, read_lines
 from gpusim.traces.traceg_block import Known, parse_block
 from gpusim.traces.traceg_header import KernelHeader, read_header
+from gpusim.traces.traceg_text import BlockText, read_blocks
 from gpusim.traces.tracez import SUFFIX, TracezLaunch, read_tracez_header
 from gpusim.traces.unread import Unread
 
@@ -201,74 +202,31 @@ class TracegLaunch(TraceLaunch):
 
     header: KernelHeader
     code: int = CODE_BASE
-    _blocks: Iterator[tuple[int, list[Line]]] = field(init=False)
-    _passed: dict[int, list[Line]] = field(factory=dict, init=False)
-    _known: Known = field(factory=dict, init=False)
+    _blocks: Iterator[BlockText] = field(init=False)
+    _passed: dict[int, BlockText] = field(factory=dict, init=False)
+    _known: Known = field(factory=Known, init=False)
     _found: int = field(default=0, init=False)
     _room: Room = field(factory=Room, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._blocks = _read_blocks(self.header, self._room)
+        self._blocks = read_blocks(self.header, self._room)
 
     def chunks(self, block: int, asked: Asked = NOTHING_ASKED) -> Iterator[LaneChunk]:
         while block not in self._passed:
-            number, lines = next(self._blocks, (-1, []))
-            if number < 0 and not self._found and self.blocks <= MOST_EMPTY_BLOCKS:
+            text = next(self._blocks, None)
+            if text is not None:
+                self._passed[text.number] = text
+                self._found += 1
+            elif not self._found and self.blocks <= MOST_EMPTY_BLOCKS:
                 self.unread.note(NOT_IN_FILE, "thread blocks")
                 return
-            if number < 0:
+            else:
                 raise UserError(
                     f"{self.header.path}: ends without thread block {block} of {self.blocks} "
                     "(x runs fastest); it is truncated or was filtered"
                 )
-            self._passed[number] = lines
-            self._found += 1
-        lines = self._passed.pop(block)
-        self._room.give_back(sum(map(_room_of, lines)))
+        text = self._passed.pop(block)
+        self._room.give_back(text.size)
         trace = BlockTrace(self, block, asked, self.code)
-        parse_block(self.header, trace, lines, self._known)
+        parse_block(self.header, trace, text.runs, self._known)
         yield from trace.chunks()
-
-
-def _room_of(line: Line) -> int:
-    return LINE_BYTES + len(line[1])
-
-
-def _read_blocks(header: KernelHeader, room: Room) -> Iterator[tuple[int, list[Line]]]:
-    """The blocks in the order of the file: number in the grid, and lines between begin and end.
-
-    The lines take of the room; the caller gives it back when it has used them up.
-    """
-    inside: list[Line] | None = None
-    number = -1
-    seen: set[int] = set()  # what is in the file, not what its grid claims
-    for line in read_lines(header.path):
-        text = line[1]
-        if text.startswith("#BEGIN_TB"):
-            if inside is not None:
-                raise UserError(f"{header.path}:{line[0]}: a block begins inside another")
-            inside, number = [], -1
-        elif inside is None or not text.strip():
-            continue
-        elif text.startswith("thread block"):
-            number = header.block_number(text, line[0])
-            if number in seen:
-                raise UserError(f"{header.path}:{line[0]}: {text[:80]!r} comes a second time")
-            seen.add(number)
-        elif text.startswith("#END_TB"):
-            if number < 0:
-                raise UserError(f"{header.path}:{line[0]}: a block without 'thread block = x,y,z'")
-            yield number, inside
-            inside = None
-        else:
-            _take(room, header.path, line)
-            inside.append(line)
-    if inside is not None:
-        raise UserError(f"{header.path}: ends inside a thread block; it is truncated")
-
-
-def _take(room: Room, path: Path, line: Line) -> None:
-    try:
-        room.take(_room_of(line))
-    except ValueError as error:
-        raise UserError(f"{path}:{line[0]}: {error}") from error

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
-from itertools import accumulate
 from typing import Final
-
-import numpy as np
-from numpy.typing import NDArray
 
 from gpusim.core.code_places import CodePlace
 from gpusim.core.errors import UserError
@@ -19,15 +14,12 @@ from gpusim.traces.lanes import MATRIX_ROW_BYTES, WINDOW_BYTES, matrix_rows
 from gpusim.traces.sass import Space
 from gpusim.traces.sass_unmodelled import CLUSTERS, MULTICAST, NO_WINDOWS, NOT_IN_FILE
 from gpusim.traces.scoreboard import Scoreboard
-from gpusim.traces.text import Line
+from gpusim.traces.text import Lines
 from gpusim.traces.traceg_decode import Instruction, decode
 from gpusim.traces.traceg_header import KernelHeader
 
 _FIRST_WITHOUT_BLOCK = 3
 """Before this tracer version, block and warp number (4 fields) precede each instruction."""
-
-Known = dict[str, Instruction]
-"""Instructions of a kernel that were decoded, by their program counters as the trace has them."""
 
 _MOST_COUNTER: Final = 1 << 57
 """Program counters are below it, as all addresses are."""
@@ -37,35 +29,61 @@ _MOST_LINES: Final = 1 << 31
 
 _MOST_KNOWN = 1 << 16
 
-_NO_LANES = np.full(WARP_SIZE, INACTIVE)
-_NUMBERS = np.arange(WARP_SIZE)
+_COMPUTE: Final = int(Op.COMPUTE)
+_LOAD: Final = int(Op.LOAD)
+_BARRIER: Final = int(Op.BARRIER)
+_INVALIDATE: Final = int(Op.INVALIDATE)
+_COHERENT_LOAD: Final = int(Op.COHERENT_LOAD)
+_READ_ONLY: Final = int(Op.READ_ONLY)
+
+_LIST: Final = 0
+_STRIDE: Final = 1
+_DELTAS: Final = 2
+"""Modes of the addresses of lanes."""
+
+
+class Known:
+    """What was decoded of a kernel.
+
+    Attributes:
+        instructions: by their program counters as the trace has them.
+        lines: arithmetic whose lanes make no difference, by whole lines, and its program counter.
+    """
+
+    def __init__(self) -> None:
+        self.instructions: dict[str, Instruction] = {}
+        self.lines: dict[str, tuple[Instruction, int]] = {}
 
 
 def parse_block(
-    header: KernelHeader, block: BlockTrace, lines: Iterable[Line], known: Known
+    header: KernelHeader, block: BlockTrace, runs: Iterable[Lines], known: Known
 ) -> None:
     """Read what a block did.
 
     Args:
         header: of its kernel's file.
         block: takes what its warps did.
-        lines: between the begin and the end of the block, none of them empty.
+        runs: the lines between the begin and the end of the block.
         known: of this kernel; grows.
 
     Raises:
         UserError: a line is wrong.
     """
     parser = _Parser(header, block, known)
-    line = 0
-    for line, text in lines:
-        try:
-            parser.line(text)
-        except (ValueError, IndexError, OverflowError) as error:
-            reason = "too few fields" if isinstance(error, IndexError) else str(error)
-            raise UserError(f"{header.path}:{line}: {text[:80]!r}: {reason}") from error
+    last = 0
+    for first, lines in runs:
+        for place, text in enumerate(lines):
+            try:
+                parser.line(text)
+            except (ValueError, IndexError, OverflowError) as error:
+                reason = "too few fields" if isinstance(error, IndexError) else str(error)
+                raise UserError(
+                    f"{header.path}:{first + place}: {text[:80]!r}: {reason}"
+                ) from error
+        last = first + len(lines) - 1
     if parser.missing:
         raise UserError(
-            f"{header.path}:{line}: thread block {block.number} ends, but its last warp lacks "
+            f"{header.path}:{last}: thread block {block.number} ends, but its last warp lacks "
             f"{parser.missing} instructions; the file is damaged"
         )
     parser.end_warp()
@@ -78,12 +96,15 @@ class _Parser:
 
     def __init__(self, header: KernelHeader, block: BlockTrace, known: Known) -> None:
         self.block = block
-        self._known = known
+        self._instructions = known.instructions
+        self._lines = known.lines
         self._follows_code = block.follows_code
+        self._names_places = block.asked.places
         self._reads_only = Op.READ_ONLY in block.asked
         self.missing = 0
         self._header = header
-        self._skipped = (4 if header.version < _FIRST_WITHOUT_BLOCK else 0) + header.line_info
+        self._states_block = header.version < _FIRST_WITHOUT_BLOCK
+        self._skipped = (4 if self._states_block else 0) + header.line_info
         self._has_lines = header.line_info
         self._line = 0
         """Line of the source of the instruction; 0: not known."""
@@ -93,19 +114,31 @@ class _Parser:
 
     def line(self, text: str) -> None:
         """Any line."""
-        if text.startswith("warp ="):
+        known = self._lines.get(text)
+        if known is not None and self.missing:
+            self.missing -= 1
+            instruction, place = known
+            self._arithmetic(instruction, place)
+        elif text.startswith("warp ="):
             self._begin_warp(int(text.partition("=")[2]))
         elif text.startswith("insts ="):
             self.missing = int(text.partition("=")[2])
         elif text.startswith("cluster "):
             self.block.unread.note(CLUSTERS, "cluster lines")
-        else:
+        elif text and not text.isspace():
             if not self.missing:
                 raise ValueError("more instructions than 'insts = N' of its warp tells")
             self.missing -= 1
             fields = text.split(None, self._skipped + 2)
             self._line = _line_number(fields[self._skipped - 1]) if self._has_lines else 0
-            self._instruction(fields[self._skipped :])
+            self._instruction(text, fields[self._skipped :])
+
+    def _arithmetic(self, instruction: Instruction, place: int) -> None:
+        """An instruction of which only its registers and its unit count."""
+        if self._follows_code:
+            self.block.reach(self._warp, place)
+        self._scoreboard.touch(instruction.registers)
+        self._scoreboard.compute(instruction.unit, instruction.registers, instruction.destinations)
 
     def _begin_warp(self, number: int) -> None:
         if self.missing:
@@ -123,32 +156,38 @@ class _Parser:
         if self._warp >= 0:
             self._scoreboard.settle(())
 
-    def _instruction(self, fields: list[str]) -> None:
-        """Program counter, mask, and the rest of the line."""
-        place, mask, text = fields[0], int(fields[1], 16), fields[2]
-        instruction = self._known.get(place)
+    def _instruction(self, line: str, fields: list[str]) -> None:
+        """A line: program counter, mask, and the rest."""
+        mask, text = int(fields[1], 16), fields[2]
+        place = int(fields[0], 16)
+        instruction = self._instructions.get(fields[0])
         if instruction is None or not instruction.begins(text):
-            if len(self._known) == _MOST_KNOWN:
-                self._known.clear()
-            counter = int(place, 16)
-            if not 0 <= counter < _MOST_COUNTER:
-                raise ValueError(f"the program counter {place[:20]} has more than 57 bits")
-            instruction = self._known[place] = decode(text, self._header.version)
+            if len(self._instructions) == _MOST_KNOWN:
+                self._instructions.clear()
+            if not 0 <= place < _MOST_COUNTER:
+                raise ValueError(f"the program counter {fields[0][:20]} has more than 57 bits")
+            instruction = decode(text, self._header.version)
+            self._instructions[fields[0]] = instruction
             text = " ".join(text.split())
+        if instruction.plain:
+            if not self._states_block and len(self._lines) < _MOST_KNOWN:
+                self._lines[line] = (instruction, place)
+            self._arithmetic(instruction, place)
+            return
         if self._follows_code:
-            self.block.reach(self._warp, int(place, 16))
+            self.block.reach(self._warp, place)
         if instruction.marks_loop:
             self._note(instruction)
             return
         self._scoreboard.touch(instruction.registers)
         if mask and instruction.notes:
             self._note(instruction)
-        if self.block.asked.places and instruction.space is not None:
-            self._note_place(int(place, 16), instruction)
+        if self._names_places and instruction.space is not None:
+            self._note_place(place, instruction)
         if instruction.space is None:
             self._plain(instruction, mask)
         elif mask:
-            self._memory(int(place, 16), mask, instruction, text)
+            self._memory(place, mask, instruction, text)
             self._barrier_in_shared_memory(instruction)
         else:
             self.block.idle_access(self._warp, instruction.space)
@@ -173,15 +212,15 @@ class _Parser:
 
     def _plain(self, instruction: Instruction, mask: int) -> None:
         """An instruction that accesses no memory; a barrier without lanes is none."""
-        if instruction.op == Op.BARRIER and mask:
+        if instruction.op == _BARRIER and mask:
             self._scoreboard.settle(())
-            self.block.warps[self._warp].add(Op.BARRIER, 0)
+            self.block.warps[self._warp].add(_BARRIER, 0)
             return
-        self._scoreboard.compute(instruction.base, instruction.registers, instruction.destinations)
+        self._scoreboard.compute(instruction.unit, instruction.registers, instruction.destinations)
         self._barrier_in_shared_memory(instruction)
         if instruction.invalidates and mask:
             self._scoreboard.settle(())
-            self.block.warps[self._warp].add(Op.INVALIDATE, 0)
+            self.block.warps[self._warp].add(_INVALIDATE, 0)
         if instruction.base == "LDGDEPBAR":
             self._scoreboard.commit()
         elif instruction.base == "DEPBAR":
@@ -192,34 +231,33 @@ class _Parser:
         if instruction.bulk and not lists_lanes(fields):
             self._pieces(place, instruction, fields)
             return
-        address = _NO_LANES.copy()
-        lanes = _lanes(mask)
-        address[lanes] = _addresses(fields, len(lanes))
+        address = _in_lanes(mask, fields)
         self._scoreboard.settle(instruction.registers)
         assert instruction.space is not None
-        if instruction.space != Space.GENERIC:
+        if instruction.space is not Space.GENERIC:
             self._access(place, instruction, instruction.space, address)
             return
         for space in (Space.GLOBAL, Space.LOCAL, Space.SHARED):
             there = self._generic(instruction, address, space)
-            if (there != INACTIVE).any():
+            if max(there) != INACTIVE:
                 self._access(place, instruction, space, there)
 
     def _access(
-        self, place: int, instruction: Instruction, space: Space, address: NDArray[np.int64]
+        self, place: int, instruction: Instruction, space: Space, address: list[int]
     ) -> None:
         """What lanes access in one memory."""
         op, size = instruction.op, instruction.size
-        if instruction.coherent and space == Space.GLOBAL:
-            op = Op.COHERENT_LOAD
-        elif self._reads_only and instruction.read_only and space == Space.GLOBAL:
-            op = Op.READ_ONLY
+        if space is Space.GLOBAL:
+            if instruction.coherent:
+                op = _COHERENT_LOAD
+            elif self._reads_only and instruction.read_only:
+                op = _READ_ONLY
         if instruction.matrices:
             address = matrix_rows(address, instruction.matrices)
             self.block.access(self._warp, place, space, op, address, MATRIX_ROW_BYTES)
         else:
             self.block.access(self._warp, place, space, op, address, size)
-        if instruction.bulk and op == Op.LOAD:
+        if instruction.bulk and op == _LOAD:
             self._scoreboard.copy_in_bulk()
         elif not instruction.bulk:
             self._scoreboard.access(instruction.base, space, instruction.destinations, size)
@@ -229,18 +267,16 @@ class _Parser:
         copy = bulk_copy(fields)
         if copy.multicast:
             self.block.unread.note(MULTICAST, instruction.base)
-        if len(copy.address):
+        if copy.address:
             self.block.access(
                 self._warp, place, Space.GLOBAL, instruction.op, copy.address, instruction.size
             )
-            if instruction.op == Op.LOAD:
+            if instruction.op == _LOAD:
                 self._scoreboard.copy_in_bulk()
         else:
             self.block.idle_access(self._warp, Space.GLOBAL)
 
-    def _generic(
-        self, instruction: Instruction, address: NDArray[np.int64], space: Space
-    ) -> NDArray[np.int64]:
+    def _generic(self, instruction: Instruction, address: list[int], space: Space) -> list[int]:
         """The generic addresses that lie in one memory, `INACTIVE` elsewhere.
 
         Without the bases of the windows all count as shared memory, as in Accel-Sim's reader.
@@ -248,47 +284,65 @@ class _Parser:
         shared, local = self._header.shared_base, self._header.local_base
         if not shared or not local:
             if space != Space.SHARED:
-                return np.full(WARP_SIZE, INACTIVE)
+                return [INACTIVE] * WARP_SIZE
             self.block.unread.note(NO_WINDOWS, instruction.base)
             return address
-        in_shared = (address >= shared) & (address - shared < WINDOW_BYTES)
-        in_local = (address >= local) & (address - local < WINDOW_BYTES) & ~in_shared
-        inside = {
-            Space.SHARED: in_shared,
-            Space.LOCAL: in_local,
-            Space.GLOBAL: ~(in_shared | in_local),
-        }
-        return np.where(inside[space], address, INACTIVE)
+        there = []
+        for one in address:
+            if 0 <= one - shared < WINDOW_BYTES:
+                inside = Space.SHARED
+            elif 0 <= one - local < WINDOW_BYTES:
+                inside = Space.LOCAL
+            else:
+                inside = Space.GLOBAL
+            there.append(one if inside is space else INACTIVE)
+        return there
 
 
-@lru_cache(maxsize=4096)
-def _lanes(mask: int) -> NDArray[np.int64]:
-    """The lanes of a mask, from 0 up."""
+def _in_lanes(mask: int, fields: Sequence[str]) -> list[int]:
+    """The addresses of all lanes, `INACTIVE` where one takes no part.
+
+    Args:
+        mask: of the active lanes.
+        fields: mode and addresses of these, as a line has them.
+    """
     if mask >> WARP_SIZE:
         raise ValueError(f"the mask has more than {WARP_SIZE} bits")
-    return np.array([lane for lane in range(WARP_SIZE) if mask >> lane & 1], dtype=np.int64)
-
-
-def _addresses(fields: Sequence[str], count: int) -> NDArray[np.int64]:
-    """The addresses of the active lanes, from lane 0 up."""
-    mode = int(fields[0])
-    if mode == 0:
-        listed = fields[1 : count + 1]
-        if len(listed) < count:
-            raise ValueError(f"{len(listed)} addresses for {count} active lanes")
-        address = np.array([int(field, 16) for field in listed], dtype=np.int64)
-    elif mode == 1:
-        address = int(fields[1], 16) + int(fields[2]) * _NUMBERS[:count]
-    elif mode == 2:
-        deltas = [int(field) for field in fields[2 : count + 1]]
-        if len(deltas) < count - 1:
-            raise ValueError(f"{len(deltas)} address deltas for {count} active lanes")
-        address = np.array(list(accumulate(deltas, initial=int(fields[1], 16))), dtype=np.int64)
-    else:
+    mode, one, step, place = int(fields[0]), 0, 0, 1
+    if mode == _STRIDE or mode == _DELTAS:
+        one, place = int(fields[1], 16), 2
+    elif mode != _LIST:
         raise ValueError(f"address mode {mode}; allowed: 0 (list), 1 (stride), 2 (deltas)")
-    if np.minimum.reduce(address) < 0:
-        raise ValueError("an address is negative")
+    if mode == _STRIDE:
+        step = int(fields[2])
+    else:
+        _check_count(mode, len(fields) - place, mask.bit_count())
+    begun = False
+    address = [INACTIVE] * WARP_SIZE
+    for lane in range(WARP_SIZE):
+        if not mask >> lane & 1:
+            continue
+        if mode == _LIST:
+            one = int(fields[place], 16)
+            place += 1
+        elif begun:
+            if mode == _DELTAS:
+                step = int(fields[place])
+                place += 1
+            one += step
+        begun = True
+        if one < 0:
+            raise ValueError("an address is negative")
+        address[lane] = one
     return address
+
+
+def _check_count(mode: int, listed: int, lanes: int) -> None:
+    """Refuse a list that has fewer numbers than there are active lanes."""
+    if mode == _DELTAS and listed < lanes - 1:
+        raise ValueError(f"{listed} address deltas for {lanes} active lanes")
+    if mode == _LIST and listed < lanes:
+        raise ValueError(f"{listed} addresses for {lanes} active lanes")
 
 
 def _line_number(text: str) -> int:

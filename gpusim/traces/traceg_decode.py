@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 import attr
 
+from gpusim.core.untrusted import brief
 from gpusim.core.warp_program import Op
+from gpusim.traces.arithmetic import unit_number
 from gpusim.traces.cache_operators import CacheOperator, cache_operator, load_op
 from gpusim.traces.sass import (
     BULK_OPCODES,
@@ -26,6 +29,14 @@ from gpusim.traces.sass_unmodelled import NAMED_BARRIERS, UNMODELLED, WIDTHS, un
 
 _FIRST_WITH_IMMEDIATES = 5
 
+_MOST_REGISTER = 255
+"""Number of the last general register, which reads as 0."""
+
+_WITH_COPIES = frozenset({"ARRIVES", "SYNCS", "LDGDEPBAR", "DEPBAR"})
+"""Base opcodes of what orders copies."""
+
+_COMPUTE: Final = int(Op.COMPUTE)
+
 Note = tuple[str, str]
 """What a run does not honour: the reason, and the name of what it is."""
 
@@ -43,7 +54,9 @@ class Instruction:
         registers: that it reads or writes.
         space: that it accesses; None: it accesses no memory.
         bulk: whether it copies in bulk: its addresses are those of pieces, not of lanes.
+        unit: number of the `Unit` that executes it; -1: none does.
         op: what a warp does.
+        plain: whether it is arithmetic, or control, of which nothing else needs to be known.
         size: bytes that a lane accesses.
         matrices: that an LDSM or STSM moves; 0: it is none.
         youngest: groups of copies that a DEPBAR does not wait for.
@@ -59,7 +72,9 @@ class Instruction:
     base: str
     destinations: tuple[int, ...]
     registers: tuple[int, ...]
-    op: Op
+    unit: int
+    op: int
+    plain: bool = False
     space: Space | None = None
     bulk: bool = False
     size: int = 0
@@ -94,22 +109,24 @@ def decode(text: str, version: int) -> Instruction:
         base=base,
         destinations=destinations,
         registers=(*sources, *destinations),
-        op=Op.BARRIER if base == "BAR" else Op.COMPUTE,
+        unit=unit_number(base),
+        op=int(Op.BARRIER if base == "BAR" else Op.COMPUTE),
         marks_loop=base in LOOP_MARKS,
     )
     # A GMMA has one field more, or not: it is arithmetic on what it finds in shared memory.
     width = 0 if "GMMA" in one.base else int(fields[last])
     if width > 0 and one.base in BULK_OPCODES:
-        one.op = bulk_op(one.opcode)
-        one.bulk = one.op != Op.COMPUTE
+        one.op = int(bulk_op(one.opcode))
+        one.bulk = one.op != _COMPUTE
         one.space = Space.GLOBAL if one.bulk else None
         one.size = width
     elif width > 0 and moves_data(one.base):
-        one.space, one.op = MEMORY_OPCODES[one.base]
+        one.space, op = MEMORY_OPCODES[one.base]
+        one.op = int(op)
         one.matrices = matrices(one.opcode)
         one.size = REGISTER_BYTES * one.matrices or access_bytes(one.opcode, width)
         one.read_only = one.base == "LDG" and is_read_only(one.opcode)
-    one.coherent = load_op(one.opcode, one.op) == Op.COHERENT_LOAD
+    one.coherent = load_op(one.opcode, Op(one.op)) == Op.COHERENT_LOAD
     one.invalidates = cache_operator(one.opcode) == CacheOperator.INVALIDATE_L1
     if one.space is not None:
         one.text = " ".join(fields[: last + 1]) + " "
@@ -117,6 +134,12 @@ def decode(text: str, version: int) -> Instruction:
     if one.base == "DEPBAR" and immediates:
         one.youngest = int(immediates[0])
     one.notes = tuple(_notes(one, width, immediates))
+    one.plain = (
+        one.space is None
+        and one.op == _COMPUTE
+        and one.base not in _WITH_COPIES
+        and not (one.invalidates or one.marks_loop or one.notes)
+    )
     return one
 
 
@@ -126,7 +149,7 @@ def _notes(one: Instruction, width: int, immediates: Sequence[str]) -> Iterator[
         yield reason, one.base if UNMODELLED.get(one.base) == reason else one.opcode
     if one.space is not None and not one.bulk and width_conflict(one.opcode, width):
         yield WIDTHS, one.opcode
-    if one.op == Op.BARRIER and "ARV" not in one.opcode and any(map(_is_number, immediates)):
+    if one.base == "BAR" and "ARV" not in one.opcode and any(map(_is_number, immediates)):
         yield NAMED_BARRIERS, one.base
 
 
@@ -136,7 +159,15 @@ def _is_number(field: str) -> bool:
 
 
 def _registers(fields: Sequence[str]) -> tuple[int, ...]:
-    """Numbers of the general registers among the operands; others, such as UR4, do not count."""
-    return tuple(
+    """Numbers of the general registers among the operands; others, such as UR4, do not count.
+
+    Raises:
+        ValueError: there is no such register.
+    """
+    numbers = [
         int(field[1:]) for field in fields if field.startswith("R") and field[1:].isdecimal()
-    )
+    ]
+    for number in numbers:
+        if number > _MOST_REGISTER:
+            raise ValueError(f"there is no register R{brief(number)}: they are R0 to R255")
+    return tuple(numbers)

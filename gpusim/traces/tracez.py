@@ -23,7 +23,7 @@ from gpusim.traces.application import MOST_EMPTY_BLOCKS, TraceLaunch
 from gpusim.traces.blocks import BlockTrace
 from gpusim.traces.code_lines import CODE_BASE
 from gpusim.traces.launch_needs import LaunchNeeds
-from gpusim.traces.text import DAMAGES, Line, damage
+from gpusim.traces.text import DAMAGES, Lines, damage
 from gpusim.traces.traceg_block import Known, parse_block
 from gpusim.traces.traceg_header import KernelHeader, header_of
 
@@ -94,7 +94,7 @@ class TracezLaunch(TraceLaunch):
     header: KernelHeader
     code: int = CODE_BASE
     _index: _Index | None = field(default=None, init=False)
-    _known: Known = field(factory=dict, init=False)
+    _known: Known = field(factory=Known, init=False)
 
     def chunks(self, block: int, asked: Asked = NOTHING_ASKED) -> Iterator[LaneChunk]:
         index = self._index = self._index or _read_index(self.header)
@@ -121,8 +121,8 @@ class _Block:
     file: IO[bytes]
     decompressor: ZstdDecompressor
 
-    def lines(self, record: int, line: int) -> Iterator[Line]:
-        """All lines of a block, none of them empty; see `_Index.places`."""
+    def lines(self, record: int, line: int) -> Iterator[Lines]:
+        """All lines of a block, some at a time; see `_Index.places`."""
         self.file.seek(record)
         *_, warps = _unpack(self.path, self.file, _BLOCK)
         at = self.file.tell()
@@ -132,8 +132,7 @@ class _Block:
             instructions, pieces, begin = _unpack(self.path, self.file, _WARP)
             counts = _unpack(self.path, self.file, Struct(f"<{pieces}I"))
             at = self.file.tell()
-            yield line + 2, f"warp = {warp}"
-            yield line + 3, f"insts = {instructions}"
+            yield line + 2, [f"warp = {warp}", f"insts = {instructions}"]
             line += _BEFORE_INSTRUCTIONS
             self.file.seek(begin)
             if _unpack(self.path, self.file, _SIZES) != (instructions, pieces):
@@ -142,7 +141,7 @@ class _Block:
                 texts = self._piece(line)
                 if len(texts) != count:
                     raise self._damaged(line, f"{len(texts)} instructions, the index says {count}")
-                yield from enumerate(texts, line + 1)
+                yield line + 1, texts
                 line += count
 
     def _piece(self, line: int) -> list[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +12,7 @@ from numpy.typing import NDArray
 from gpusim.core.warp_program import INACTIVE, LaneChunk, Op
 from gpusim.programs.tracer import LANES_PER_CHUNK
 from gpusim.traces.lanes import split_at_sectors
-from gpusim.traces.memory_budget import ACCESS_BYTES, PLAIN_BYTES, Room
+from gpusim.traces.memory_budget import ACCESS_BYTES, ADDRESS_BYTES, PLAIN_BYTES, Room
 
 Plain = tuple[int, int]
 """An operation that accesses no global memory: its `Op` and its argument."""
@@ -29,29 +31,32 @@ WAITED_FOR = frozenset(
 )
 
 
+_WAITED_FOR: Final = [op in WAITED_FOR for op in range(256)]
+"""By number of an operation."""
+
+_COMPUTE: Final = int(Op.COMPUTE)
+_NOTHING: Final = -1
+"""Instead of a number of instructions: there is no arithmetic."""
+
+Row = tuple[int, int, int]
+"""Place, operation and bytes of an access."""
+
+
 class Access:
     """A memory operation of one warp.
 
     Attributes:
-        place: where it stands in the program, such as its program counter; warps of a block that
-            are at one place share a row of a chunk.
-        op: LOAD, STORE, ATOMIC, REDUCE, or a side operation.
-        address: (lanes,) or more byte addresses, none of which crosses a sector.
-        size: bytes of each.
+        row: what accesses of one row of a chunk have in common: where it stands in the program,
+            such as its program counter; LOAD, STORE, ATOMIC, REDUCE, or a side operation; and the
+            bytes of each address.
+        address: byte addresses of lanes, or more, none of which crosses a sector.
     """
 
-    __slots__ = ("address", "op", "place", "size")
+    __slots__ = ("address", "row")
 
-    def __init__(self, place: int, op: Op, address: NDArray[np.int64], size: int) -> None:
-        self.place = place
-        self.op = op
+    def __init__(self, row: Row, address: array[int]) -> None:
+        self.row = row
         self.address = address
-        self.size = size
-
-    @property
-    def row(self) -> tuple[int, int, int]:
-        """What accesses of one row have in common."""
-        return self.place, self.op, self.size
 
 
 class WarpTrace:
@@ -62,42 +67,57 @@ class WarpTrace:
 
     Attributes:
         steps: the plain operations before each access, and the access.
-        tail: those after the last access.
         loads: loads and atomics so far.
     """
 
-    __slots__ = ("_room", "loads", "steps", "tail")
+    __slots__ = ("_arithmetic", "_room", "_tail", "loads", "steps")
 
     def __init__(self, room: Room | None = None) -> None:
         self._room = room or Room()
         self.steps: list[tuple[tuple[Plain, ...], Access]] = []
-        self.tail: list[Plain] = []
+        self._tail: list[Plain] = []
+        self._arithmetic = _NOTHING
+        """Instructions behind the tail."""
         self.loads = 0
 
-    def add(self, op: Op, argument: int) -> None:
+    @property
+    def tail(self) -> list[Plain]:
+        """The plain operations after the last access."""
+        if self._arithmetic != _NOTHING:
+            self._tail.append((_COMPUTE, self._arithmetic))
+            self._arithmetic = _NOTHING
+        return self._tail
+
+    def add(self, op: int, argument: int) -> None:
         """An operation that accesses no global memory; arithmetic in a row becomes one.
 
         Raises:
             ValueError: there is no room for it.
         """
-        if op == Op.COMPUTE and self.tail and self.tail[-1][0] == Op.COMPUTE:
-            argument += self.tail.pop()[1]
-        else:
-            self._room.take(PLAIN_BYTES)
+        if op == _COMPUTE:
+            if self._arithmetic == _NOTHING:
+                self._room.take(PLAIN_BYTES)
+                self._arithmetic = 0
+            self._arithmetic += argument
+            return
+        self._room.take(PLAIN_BYTES)
         self.tail.append((op, argument))
-        self.loads += op in WAITED_FOR
+        if _WAITED_FOR[op]:
+            self.loads += 1
 
-    def access(self, place: int, op: Op, address: NDArray[np.int64], size: int) -> None:
-        """A memory operation: (lanes,) byte addresses, of which at least one is not `INACTIVE`.
+    def access(self, place: int, op: int, address: list[int], size: int) -> None:
+        """A memory operation: byte addresses of lanes, of which one at least is not `INACTIVE`.
 
         Raises:
             ValueError: there is no room for it.
         """
         address, size = split_at_sectors(address, size)
-        self._room.take(ACCESS_BYTES + address.nbytes)
-        self.steps.append((tuple(self.tail), Access(place, op, address, size)))
-        self.tail.clear()
-        self.loads += op in WAITED_FOR
+        lanes = array("q", address)
+        self._room.take(ACCESS_BYTES + ADDRESS_BYTES * len(lanes))
+        self.steps.append((tuple(self.tail), Access((place, op, size), lanes)))
+        self._tail.clear()
+        if _WAITED_FOR[op]:
+            self.loads += 1
 
 
 def chunks_of(
@@ -115,15 +135,16 @@ def chunks_of(
     for warp in warps:
         warp.steps.reverse()
     rows = _Rows(len(warps), number_of)
-    waiting = {number for number, warp in enumerate(warps) if warp.steps}
+    waiting = [number for number, warp in enumerate(warps) if warp.steps]
     while waiting:
-        heads = {number: warps[number].steps[-1][1].row for number in waiting}
-        lowest = min(heads.values())
-        together = sorted(number for number, row in heads.items() if row == lowest)
+        heads = [warps[number].steps[-1][1].row for number in waiting]
+        lowest = min(heads)
+        together = [number for number, row in zip(waiting, heads, strict=True) if row == lowest]
         steps = [warps[number].steps.pop() for number in together]
         rows.plain(together, [plain for plain, _ in steps])
-        rows.memory(together, [access for _, access in steps])
-        waiting.difference_update([number for number in together if not warps[number].steps])
+        rows.memory(together, lowest, [access.address for _, access in steps])
+        if not all(warps[number].steps for number in together):
+            waiting = [number for number in waiting if warps[number].steps]
         if rows.full:
             yield rows.take()
     rows.plain(range(len(warps)), [tuple(warp.tail) for warp in warps])
@@ -140,10 +161,11 @@ class _Rows:
         self._clear()
 
     def _clear(self) -> None:
-        self.kind: list[int] = []
+        self.kind = bytearray()
         self._arg: list[int] = []
-        self._active: list[Sequence[int]] = []
-        self._accesses: list[tuple[Sequence[int], list[Access]]] = []
+        self._active: list[bytes] = []
+        self._rows: list[Row] = []
+        self._lanes: list[tuple[Sequence[int], list[array[int]]]] = []
         self._width = 0
 
     def plain(self, warps: Sequence[int], programs: Sequence[tuple[Plain, ...]]) -> None:
@@ -152,46 +174,61 @@ class _Rows:
         for warp, program in zip(warps, programs, strict=True):
             groups.setdefault(program, []).append(warp)
         for program, group in groups.items():
-            for op, argument in program:
-                self.kind.append(op)
-                self._arg.append(argument)
-                self._active.append(group)
+            if program:
+                active = self._those(group)
+                for op, argument in program:
+                    self.kind.append(op)
+                    self._arg.append(argument)
+                    self._active.append(active)
 
-    def memory(self, warps: Sequence[int], accesses: list[Access]) -> None:
+    def _those(self, warps: Sequence[int]) -> bytes:
+        """Which of all warps these are, a byte each."""
+        active = bytearray(self._warps)
+        for warp in warps:
+            active[warp] = 1
+        return bytes(active)
+
+    def memory(self, warps: Sequence[int], row: Row, lanes: list[array[int]]) -> None:
         """One row of accesses, one a warp."""
-        self.kind.append(accesses[0].op)
+        self.kind.append(row[1])
         self._arg.append(0)
-        self._active.append(warps)
-        self._accesses.append((warps, accesses))
-        self._width = max(self._width, *(len(access.address) for access in accesses))
+        self._active.append(self._those(warps))
+        self._rows.append(row)
+        self._lanes.append((warps, lanes))
+        self._width = max(self._width, *map(len, lanes))
 
     @property
     def full(self) -> bool:
         """Whether the chunk is large enough."""
-        return len(self._accesses) * self._warps * self._width >= LANES_PER_CHUNK
+        return len(self._rows) * self._warps * self._width >= LANES_PER_CHUNK
 
     def take(self) -> LaneChunk:
         """The chunk; the next one begins."""
-        active = np.zeros((len(self.kind), self._warps), dtype=bool)
-        for row, warps in enumerate(self._active):
-            active[row, warps] = True
-        address = np.full((len(self._accesses), self._warps, self._width), INACTIVE)
-        for row, (warps, accesses) in enumerate(self._accesses):
-            for warp, access in zip(warps, accesses, strict=True):
-                address[row, warp, : len(access.address)] = access.address
+        active = np.frombuffer(bytearray().join(self._active), dtype=bool)
         chunk = LaneChunk(
-            np.array(self.kind, dtype=np.uint8),
+            np.frombuffer(self.kind, dtype=np.uint8),
             np.array(self._arg, dtype=np.int64),
-            active,
-            address,
-            np.array([accesses[0].size for _, accesses in self._accesses], dtype=np.int64),
+            active.reshape(len(self.kind), self._warps),
+            self._addresses(),
+            np.array([size for _, _, size in self._rows], dtype=np.int64),
             self._places(),
         )
         self._clear()
         return chunk
 
+    def _addresses(self) -> NDArray[np.int64]:
+        """(rows, warps, width) addresses."""
+        inactive = array("q", [INACTIVE]) * self._width
+        parts: list[array[int]] = []
+        for warps, lanes in self._lanes:
+            row = [inactive] * self._warps
+            for warp, own in zip(warps, lanes, strict=True):
+                row[warp] = own + inactive[len(own) :]
+            parts += row
+        address = np.frombuffer(bytearray().join(parts), dtype=np.int64)
+        return address.reshape(len(self._lanes), self._warps, self._width)
+
     def _places(self) -> NDArray[np.int64] | None:
         if self._number_of is None:
             return None
-        numbers = [self._number_of(accesses[0].place) for _, accesses in self._accesses]
-        return np.array(numbers, dtype=np.int64)
+        return np.array([self._number_of(place) for place, _, _ in self._rows], dtype=np.int64)

@@ -15,7 +15,7 @@ from tests.traces.writing import EXIT, block, header, write
 ASKED = Asked(frozenset({Op.UNITS, Op.DELAY}), latency=(4, 4, 8, 20, 12), interval=(1, 1, 4, 8, 2))
 
 
-def told(*instructions: tuple[Unit | None, int, int], needed: int = -1) -> list[tuple[str, int]]:
+def told(*instructions: tuple[Unit | None, int, int], needed: int = 9) -> list[tuple[str, int]]:
     """What instructions (unit, register read, register written) cost before one that needs some."""
     pipeline, trace = ArithmeticPipeline(ASKED), WarpTrace()
     for unit, read, written in instructions:

@@ -24,7 +24,7 @@ def run(path):
         ("0010 3 1 R4 LDG.E 1 R2 4 0 0x10", "1 addresses for 2 active lanes"),
         ("0010 7 1 R4 LDG.E 1 R2 4 2 0x10 4", "1 address deltas for 3 active lanes"),
         ("0010 3 1 R4 LDG.E 1 R2 4 1 0x10 -32 0", "an address is negative"),
-        ("0010 1 1 R4 LDG.E 1 R2 4 1 0xffffffffffffffff 0 0", "too large"),
+        ("0010 1 1 R4 LDG.E 1 R2 4 1 0xffffffffffffffff 0 0", "more than 57 bits"),
         ("0010 1ffffffff 1 R4 LDG.E 1 R2 4 1 0x10 4 0", "more than 32 bits"),
         ("0010 3 1 R4 LDX.E 1 R2 4 1 0x10 4 0", "opcode LDX .*did you mean 'LD"),
     ],

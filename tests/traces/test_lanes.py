@@ -27,7 +27,8 @@ def touched(addresses, size):
 
 @given(lanes, sizes)
 def test_split_lanes_touch_the_same_bytes_and_cross_no_sector(addresses, size):
-    pieces, piece = split_at_sectors(np.array(addresses), size)
+    split, piece = split_at_sectors(addresses, size)
+    pieces = np.array(split)
     assert touched(pieces, piece) == touched(addresses, size)
     real = pieces[pieces != INACTIVE]
     assert (real // 32 == (real + piece - 1) // 32).all()
@@ -56,7 +57,7 @@ def test_passes_are_the_fullest_bank(addresses, size, atomic):
         one // 4 + step for one in addresses if one != INACTIVE for step in range(max(size // 4, 1))
     ]
     banks = [word % 32 for word in (words if atomic else set(words))]
-    assert shared_passes(np.array(addresses), size, atomic) == max(map(banks.count, banks))
+    assert shared_passes(addresses, size, atomic) == max(map(banks.count, banks))
 
 
 @given(st.lists(st.lists(st.integers(0, 10**6), min_size=1, max_size=50), max_size=5))
