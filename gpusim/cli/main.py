@@ -6,12 +6,15 @@ import os
 import signal
 import sys
 from contextlib import suppress
+from functools import cache
 from types import FrameType
 from typing import Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
+from gpusim.cli.commands import COMMANDS
+from gpusim.cli.quick_command import take_as_typed
 from gpusim.cli.standard_streams import open_standard_streams
 from gpusim.core.errors import SimulatorError, UserError, on_command_line
 from gpusim.core.import_path import SAFE_PATH, leave_out_current_folder
@@ -31,6 +34,9 @@ _received: int = signal.SIGINT
 
 class _Commands(TyperGroup):
     """Turns errors into messages and exit codes, for the program and for tests that call it."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return take_as_typed(super().get_params(ctx))
 
     def invoke(self, ctx: Any) -> Any:
         with on_command_line():
@@ -96,16 +102,26 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-app = typer.Typer(
-    cls=_Commands,
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    pretty_exceptions_enable=False,
-    help="What does address translation cost this GPU on this program?",
-)
+@cache
+def command_line(command: str = "") -> typer.Typer:
+    """The program with all its commands, or with one of them: to make all takes 0.1 s.
+
+    Args:
+        command: the one that is needed; all are if it is none.
+    """
+    app = typer.Typer(
+        cls=_Commands,
+        no_args_is_help=True,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        pretty_exceptions_enable=False,
+        help="What does address translation cost this GPU on this program?",
+    )
+    app.callback()(_options)
+    for name in [command] if command in COMMANDS else COMMANDS:
+        COMMANDS[name](app)
+    return app
 
 
-@app.callback()
 def _options(
     version: bool = typer.Option(
         False, "--version", callback=_version, is_eager=True, help="Print version and form."
@@ -114,51 +130,11 @@ def _options(
     """Options of gpusim itself."""
 
 
-def _add_commands() -> None:
-    from gpusim.cli import (
-        blame,
-        characterize,
-        checkpoint,
-        compare,
-        cost,
-        explore,
-        export,
-        follow,
-        listing,
-        report,
-        reproduce,
-        run,
-        schema,
-        show,
-        study,
-        sweep,
-        timeline,
-        trace,
-        trust,
-    )
-
-    app.command("run")(run.run)
-    app.command("blame")(blame.blame)
-    app.command("characterize")(characterize.characterize)
-    app.command("checkpoint")(checkpoint.checkpoint)
-    app.command("compare")(compare.compare)
-    app.command("cost")(cost.cost)
-    app.command("explore")(explore.explore)
-    app.command("export")(export.export)
-    app.command("follow")(follow.follow)
-    app.command("list")(listing.list_things)
-    app.command("report")(report.report)
-    app.command("reproduce")(reproduce.reproduce)
-    app.command("schema")(schema.schema)
-    app.command("show")(show.show)
-    app.command("study", context_settings=study.STOPS_AT_THE_NAME)(study.study)
-    app.command("sweep")(sweep.sweep)
-    app.command("timeline")(timeline.timeline)
-    app.command("trust")(trust.trust)
-    app.add_typer(trace.app, name="trace")
-
-
-_add_commands()
+def __getattr__(name: str) -> typer.Typer:
+    """``app``: the program with all its commands, for tests and for pages that show it."""
+    if name == "app":
+        return command_line()
+    raise AttributeError(name)
 
 
 def _interrupt(number: int, _frame: FrameType | None) -> NoReturn:
@@ -174,7 +150,10 @@ def main() -> None:
     open_standard_streams()
     leave_out_current_folder()
     os.environ.update(SAFE_PATH)
-    command = typer.main.get_command(app)  # until it is there, `gpusim.cli.start` answers Ctrl-C
+    named = sys.argv[1] if len(sys.argv) > 1 else ""
+    command = typer.main.get_command(
+        command_line(named)
+    )  # until it is there, `gpusim.cli.start` answers Ctrl-C
     signal.signal(signal.SIGINT, _interrupt)
     signal.signal(signal.SIGTERM, _interrupt)
     command(prog_name="gpusim")

@@ -26,7 +26,6 @@ from gpusim.cli.options import (
 )
 from gpusim.cli.run_options import with_run_options
 from gpusim.cli.saved_result import kept
-from gpusim.cli.seeds import Repeated, show_repeated
 from gpusim.cli.serving import Serve, ServeAddress, served_runs
 from gpusim.core.errors import UserError
 from gpusim.core.user_code import Imports, permit
@@ -94,6 +93,8 @@ def run(
     if seeds is None:
         _show(results[0], options, everything=everything, as_json=as_json)
     else:
+        from gpusim.cli.seeds import Repeated, show_repeated
+
         what = Repeated(range(seed, seed + seeds), shift, options)
         show_repeated(results, what, everything=everything, as_json=as_json)
 

@@ -10,6 +10,10 @@ from typing import NoReturn
 
 _STDERR = 2
 
+_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
+"""Products of matrices are rare; the threads for them, made while numpy is imported, take as long
+as a fifth of that."""
+
 _GARBAGE_OBJECTS = 200_000
 """Objects allocated, and not freed, between two collections of reference cycles: what is imported,
 and what a machine is built of, stays, and every look at it costs."""
@@ -19,6 +23,8 @@ def main() -> None:
     """Entry point of the `gpusim` script."""
     signal.signal(signal.SIGINT, _end)
     gc.set_threshold(_GARBAGE_OBJECTS)
+    for name, value in _ONE_THREAD.items():
+        os.environ.setdefault(name, value)
     from gpusim.cli.main import main as run_command
 
     gc.freeze()

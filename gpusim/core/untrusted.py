@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -228,8 +229,11 @@ def format_memory(size: float) -> str:
 
 def _machine_memory() -> int:
     """Bytes of memory: the machine's, or what this process may have of it."""
-    import psutil
-
     own = address_space()
-    whole = int(psutil.virtual_memory().total)
+    if sys.platform == "win32":
+        import psutil
+
+        whole = int(psutil.virtual_memory().total)
+    else:
+        whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return whole if own is None else min(whole, own)

@@ -6,8 +6,10 @@ xarray, netCDF's own tools and HDFView then show names instead of numbers of axe
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
-import h5py
+if TYPE_CHECKING:
+    import h5py
 
 ENTRY = "entry"
 """The dimension of a table: of all its columns.  None of these has this name."""
@@ -41,6 +43,8 @@ def name_rows(group: h5py.Group, lists: Collection[str] = ()) -> None:
 
     A table within a table has a dimension of another name, as groups hand theirs down.
     """
+    import h5py
+
     columns = {name: one for name, one in group.items() if isinstance(one, h5py.Dataset)}
     along = f"{group.name.rpartition('/')[2]}_{ENTRY}" if ENTRY in group.parent else ENTRY
     row = None

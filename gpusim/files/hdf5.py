@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
 from gpusim.core.untrusted import afford
 from gpusim.files.columns import TEXT, Column, Table
 from gpusim.files.dimensions import name_rows
+
+if TYPE_CHECKING:
+    import h5py
 
 LIBVER = ("v110", "v110")
 """Lowest and highest version of the file format."""
@@ -122,6 +124,8 @@ def read_column(
         ValueError: it holds something else, or claims rows that the file cannot have.
         UserError: the rows take more memory than they may.
     """
+    import h5py
+
     dataset = group[name]
     if not isinstance(dataset, h5py.Dataset) or dataset.dtype.kind not in _KINDS:
         raise ValueError(f"{name!r} is no column of numbers or of texts of a fixed length")
@@ -183,23 +187,45 @@ def _size(dataset: h5py.Dataset, rows: int) -> int:
     return int(rows * prod(dataset.shape[1:]) * (dataset.dtype.itemsize + text))
 
 
+def as_read(values: Values, column: Column) -> NDArray[Any]:
+    """What `read_column` gives of values that were written."""
+    if column.type != TEXT:
+        return fit(np.asarray(values), column)
+    found = np.empty(len(values), dtype=object)
+    found[:] = [text.decode("utf-8").rstrip("\0") for text in _bytes_of(values)]
+    return found
+
+
 def read_record(group: h5py.Group, table: Table) -> dict[str, Any]:
     """A table that is one record, its lists as tuples."""
+    columns = {
+        column.name: read_column(group, column.name)
+        for column in table.columns
+        if column.older is None or column.name in group
+    }
+    return record_of(table, columns)
+
+
+def record_of(table: Table, columns: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+    """The record of which these are the columns; older files lack some."""
     found: dict[str, Any] = {}
     for column in table.columns:
-        if column.older is not None and column.name not in group:
+        if column.name not in columns:
             found[column.name] = column.older
             continue
-        values = read_column(group, column.name).tolist()
+        values = columns[column.name].tolist()
         if not column.many and len(values) != 1:
             raise ValueError(f"{column.name!r} has {len(values)} values, must have 1")
         found[column.name] = tuple(values) if column.many else values[0]
     return found
 
 
+def _bytes_of(values: Values) -> list[bytes]:
+    return [str(value).encode("utf-8", "backslashreplace") for value in values]
+
+
 def _encode(values: Values) -> NDArray[np.bytes_]:
-    texts = [str(value).encode("utf-8", "backslashreplace") for value in values]
-    return _fixed(texts)
+    return _fixed(_bytes_of(values))
 
 
 def _fixed(texts: Sequence[bytes]) -> NDArray[np.bytes_]:
@@ -208,6 +234,8 @@ def _fixed(texts: Sequence[bytes]) -> NDArray[np.bytes_]:
     HDF5 converts neither to the other, and programs in C (Octave, what R has for netCDF) ask for
     ASCII.
     """
+    import h5py
+
     width = max((len(text) for text in texts), default=1)
     marked = "ascii" if all(text.isascii() for text in texts) else "utf-8"
     return np.array(texts, dtype=h5py.string_dtype(marked, max(1, width)))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
-
-import h5py
+from typing import TYPE_CHECKING, Any
 
 from gpusim.core.errors import UserError
 from gpusim.core.untrusted import file_bytes
+
+if TYPE_CHECKING:
+    import h5py
 
 
 def open_hdf5(path: Path, **options: Any) -> h5py.File:
@@ -22,6 +23,8 @@ def open_hdf5(path: Path, **options: Any) -> h5py.File:
         UserError: there is no such file, or parts of it lie elsewhere.
         OSError: it is no HDF5 file, or damaged.
     """
+    import h5py
+
     file_bytes(path)
     file = h5py.File(path, "r", **options)
     try:
@@ -40,6 +43,7 @@ def open_hdf5(path: Path, **options: Any) -> h5py.File:
 
 def _elsewhere(file: h5py.File) -> str:
     """The first part that lies in another file, and how; empty if there is none."""
+    import h5py
 
     def link(name: bytes, info: Any) -> str | None:
         outside = info.type not in {h5py.h5l.TYPE_HARD, h5py.h5l.TYPE_SOFT}

@@ -8,13 +8,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
-
-import h5py
+from typing import TYPE_CHECKING
 
 from gpusim.core.errors import WriteError
 from gpusim.files.hdf5 import LIBVER
 from gpusim.files.interrupts import uninterrupted
 from gpusim.files.whole_files import put_in_place, temporary_name
+
+if TYPE_CHECKING:
+    import h5py
 
 _CACHE_BYTES = 1 << 20
 """HDF5's cache of a dataset's chunks: small, as ours are written once, in order."""
@@ -38,27 +40,30 @@ class Target:
     def __init__(self, path: Path | None) -> None:
         self.path = path
         self.name = "the result in memory" if path is None else str(path)
-        self.file: h5py.File = None
+        self._file: h5py.File | None = None
         self._stream: _Stream | None = None
-        if path is None:
+        if path is not None:
+            try:
+                with self.writing():
+                    self._temporary = temporary_name(path)
+                    self._stream = _Stream(self._temporary, "x+")
+                    self._file = self._opened(self._stream)
+            except BaseException:
+                self.discard()
+                raise
+
+    @property
+    def file(self) -> h5py.File:
+        """The file; one in memory begins when it is first asked for."""
+        if self._file is None:
             name = f"gpusim result {next(_MEMORY_NAMES)}"
-            self.file = h5py.File(
-                name,
-                "w",
-                driver="core",
-                backing_store=False,
-                libver=LIBVER,
-                rdcc_nbytes=_CACHE_BYTES,
-            )
-            return
-        try:
-            with self.writing():
-                self._temporary = temporary_name(path)
-                self._stream = _Stream(self._temporary, "x+")
-                self.file = h5py.File(self._stream, "w", libver=LIBVER, rdcc_nbytes=_CACHE_BYTES)
-        except BaseException:
-            self.discard()
-            raise
+            self._file = self._opened(name, driver="core", backing_store=False)
+        return self._file
+
+    def _opened(self, place: str | _Stream, **options: object) -> h5py.File:
+        import h5py
+
+        return h5py.File(place, "w", libver=LIBVER, rdcc_nbytes=_CACHE_BYTES, **options)
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -93,9 +98,9 @@ class Target:
     def discard(self) -> None:
         """Close what was not committed and remove it."""
         with uninterrupted():
-            if self.file is not None:
+            if self._file is not None:
                 with suppress(OSError, RuntimeError):
-                    self.file.close()
+                    self._file.close()
             self._remove()
 
     def _remove(self) -> None:

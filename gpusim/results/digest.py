@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import struct
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
 from typing import Any
 
 from gpusim.config.auxiliary import SIDE_CACHES
@@ -66,20 +66,37 @@ def encode(value: Plain) -> bytes:
     Raises:
         TypeError: something in `value` is not plain.
     """
+    if type(value) is str:
+        return _text(value)
+    if type(value) is int:
+        return _sized(b"i", str(value).encode())
+    if type(value) is list:
+        return _sized(b"l", b"".join([encode(item) for item in value]))
     if value is None or isinstance(value, bool):
         return {None: b"n", True: b"t", False: b"f"}[value]
+    return _rare(value)
+
+
+def _rare(value: Plain) -> bytes:
+    """As `encode`: what is of no plain kind itself, and what there is less of."""
     if isinstance(value, int):
-        return _sized(b"i", str(int(value)).encode())
+        return encode(int(value))
     if isinstance(value, float):
         return b"d" + struct.pack(">d", value)
     if isinstance(value, str):
         return _sized(b"s", value.encode("utf-8", "surrogatepass"))
     if isinstance(value, Mapping):
         items = sorted((encode(key), encode(item)) for key, item in value.items())
-        return _sized(b"m", _join(key + item for key, item in items))
+        return _sized(b"m", b"".join([key + item for key, item in items]))
     if isinstance(value, list | tuple):
-        return _sized(b"l", _join(map(encode, value)))
+        return encode(list(value))
     raise TypeError(f"cannot digest {value!r} of type {type(value).__name__}")
+
+
+@lru_cache(maxsize=1 << 12)
+def _text(value: str) -> bytes:
+    """Names of components and of counters come again and again."""
+    return _sized(b"s", value.encode("utf-8", "surrogatepass"))
 
 
 @cache
@@ -110,10 +127,6 @@ def _drop(table: dict[str, Any], path: Sequence[str], unused: Plain) -> None:
             _drop(inner, rest, unused)
         elif not rest and one in table and inner == unused:
             del table[one]
-
-
-def _join(parts: Iterable[bytes]) -> bytes:
-    return b"".join(parts)
 
 
 def _sized(tag: bytes, content: bytes) -> bytes:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import h5py
 from numpy.typing import NDArray
 
 from gpusim.core.errors import UserError
@@ -22,6 +21,9 @@ from gpusim.files.hdf5 import (
 )
 from gpusim.files.opening import open_hdf5
 from gpusim.results.datasets import FORMAT, SCHEMA_VERSION
+
+if TYPE_CHECKING:
+    import h5py
 
 _TABLES = ("summary", "counters", "applications", "launches", "kernels", "config/origins")
 """Groups whose columns have a row for the same things; so have event tables."""
@@ -192,6 +194,8 @@ def _open_copied(copied: bytes | Path, digest: str) -> h5py.File:
         UserError: the file is gone, damaged, or holds a result of another digest.
     """
     if isinstance(copied, bytes):
+        import h5py
+
         return h5py.File(h5py.h5f.open_file_image(copied))
     if not copied.exists():
         raise UserError(

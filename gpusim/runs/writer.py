@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from struct import Struct
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import h5py
 import numpy as np
 
 from gpusim.core.cut import Piece
@@ -23,6 +23,7 @@ from gpusim.files.dimensions import (
 )
 from gpusim.files.hdf5 import (
     CHUNK_ROWS,
+    Values,
     create_event_column,
     fit,
     name_flags,
@@ -64,9 +65,13 @@ from gpusim.results.datasets import (
 )
 from gpusim.results.digest import digest
 from gpusim.results.event_tables import EVENTS
+from gpusim.results.held_source import Held, HeldSource
 from gpusim.results.result import Result, open_result
 from gpusim.results.run_data import ByLaunch, Provenance, RunData, WallClock
 from gpusim.results.source import Source
+
+if TYPE_CHECKING:
+    import h5py
 
 
 class TableWriter:
@@ -198,12 +203,16 @@ class ResultWriter:
             UserError: the file cannot be written.
         """
         target = self._open_target()
+        found = digest(run)
+        if target.path is None and not self._tables:
+            self._target = None
+            return Result(HeldSource(_held(run), found, partial(_in_memory, run, found)))
         for table in self._tables:
             table.flush()
         with target.writing():
             for table in self._tables:
                 table.name_axes(run.states)
-            _write_run(target.file, run)
+            _write_run(target.file, run, found)
         target.commit()
         self._target = None
         if target.path is None:
@@ -216,13 +225,41 @@ class ResultWriter:
         return self._target
 
 
-def _write_run(file: h5py.File, run: RunData) -> None:
+_STALLS = Table(
+    "Where the cycles of all warps went.",
+    (SMS, STALL_APPLICATIONS, STATES, STATE_FAMILIES, STATE_SUMS),
+)
+
+
+def _held(run: RunData) -> Held:
+    """What is asked for most of a result in memory."""
+    return {
+        "provenance": (PROVENANCE, _columns_of_record(PROVENANCE, run.provenance)),
+        "summary": (SUMMARY, _summary(run)),
+        "counters": (COUNTERS, _counters(run)),
+        "stalls": (_STALLS, _stalls(run)),
+        "applications": (APPLICATIONS, _columns_of_rows(APPLICATIONS, run.applications)),
+        "warnings": (WARNINGS, {"text": run.warnings}),
+        "wall": (WALL, _columns_of_record(WALL, run.wall)),
+    }
+
+
+def _in_memory(run: RunData, found: str) -> h5py.File:
+    """A file in memory without event tables."""
+    target = Target(None)
+    _write_run(target.file, run, found)
+    target.commit()
+    return target.file
+
+
+def _write_run(file: h5py.File, run: RunData, found: str) -> None:
     """Everything but the event tables; the wall-clock group comes last."""
     set_text(file, "format", FORMAT)
     set_text(file, "Conventions", CONVENTIONS)
     file.attrs["schema"] = np.int64(SCHEMA_VERSION)
-    set_text(file, "digest", digest(run))
-    _write_record(file.create_group("provenance"), PROVENANCE, run.provenance)
+    set_text(file, "digest", found)
+    record = _columns_of_record(PROVENANCE, run.provenance)
+    write_table(file.create_group("provenance"), PROVENANCE, record)
     config = file.create_group("config")
     write_table(config, CONFIG, {"toml": [run.config_toml]})
     origins = sorted(run.origins.items())
@@ -232,14 +269,8 @@ def _write_run(file: h5py.File, run: RunData) -> None:
         {"key": [key for key, _ in origins], "origin": [origin for _, origin in origins]},
     )
     write_table(file.create_group("workload"), WORKLOAD, {"toml": [run.workload_toml]})
-    whole = [isinstance(value.value, int) for value in run.summary]
-    _write_rows(file.create_group("summary"), SUMMARY, run.summary, whole=np.array(whole, "u1"))
-    _write_rows(
-        file.create_group("counters"),
-        COUNTERS,
-        run.counters,
-        counter=[row.name for row in run.counters],
-    )
+    write_table(file.create_group("summary"), SUMMARY, _summary(run))
+    write_table(file.create_group("counters"), COUNTERS, _counters(run))
     _write_stalls(file.create_group("stalls"), run)
     _write_rows(file.create_group("applications"), APPLICATIONS, run.applications)
     sms = np.zeros((len(run.applications), run.state_sums.shape[0]), np.uint8)
@@ -260,7 +291,7 @@ def _write_run(file: h5py.File, run: RunData) -> None:
         _write_rows(file.create_group("estimates"), ESTIMATES, run.estimates)
         _write_rows(file.create_group("windows"), WINDOWS, run.windows)
     write_table(file.create_group("warnings"), WARNINGS, {"text": run.warnings})
-    _write_record(file.create_group("wall"), WALL, run.wall)
+    write_table(file.create_group("wall"), WALL, _columns_of_record(WALL, run.wall))
 
 
 def _write_by_launch(file: h5py.File, launches: ByLaunch) -> None:
@@ -276,33 +307,53 @@ def _write_by_launch(file: h5py.File, launches: ByLaunch) -> None:
 
 
 def _write_stalls(group: h5py.Group, run: RunData) -> None:
-    set_text(group, "description", "Where the cycles of all warps went.")
-    sms = run.state_sums.shape[0]
-    names = [one.name for one in run.applications]
-    axes = [
-        as_dimension(write_column(group, SMS, np.arange(sms))),
-        as_dimension(write_column(group, STALL_APPLICATIONS, names)),
-        as_dimension(write_column(group, STATES, list(run.states))),
-    ]
-    name_axes(write_column(group, STATE_FAMILIES, list(run.families)), axes[2:])
-    name_axes(write_column(group, STATE_SUMS, run.state_sums), axes)
+    set_text(group, "description", _STALLS.description)
+    columns = _stalls(run)
+    sms, applications, states, families, sums = (
+        write_column(group, column, columns[column.name]) for column in _STALLS.columns
+    )
+    axes = [as_dimension(one) for one in (sms, applications, states)]
+    name_axes(families, axes[2:])
+    name_axes(sums, axes)
 
 
-def _write_rows(group: h5py.Group, table: Table, rows: Sequence[Any], **made: Any) -> None:
-    """A table whose columns are attributes of `rows`, but for those that are handed over."""
-    columns = {
+def _stalls(run: RunData) -> dict[str, Values]:
+    return {
+        SMS.name: np.arange(run.state_sums.shape[0]),
+        STALL_APPLICATIONS.name: [one.name for one in run.applications],
+        STATES.name: list(run.states),
+        STATE_FAMILIES.name: list(run.families),
+        STATE_SUMS.name: run.state_sums,
+    }
+
+
+def _summary(run: RunData) -> dict[str, Values]:
+    whole = [isinstance(value.value, int) for value in run.summary]
+    return _columns_of_rows(SUMMARY, run.summary, whole=np.array(whole, "u1"))
+
+
+def _counters(run: RunData) -> dict[str, Values]:
+    return _columns_of_rows(COUNTERS, run.counters, counter=[row.name for row in run.counters])
+
+
+def _write_rows(group: h5py.Group, table: Table, rows: Sequence[Any]) -> None:
+    write_table(group, table, _columns_of_rows(table, rows))
+
+
+def _columns_of_rows(table: Table, rows: Sequence[Any], **made: Any) -> dict[str, Values]:
+    """Columns that are attributes of `rows`, but for those that are handed over."""
+    return {
         column.name: made[column.name]
         if column.name in made
         else [getattr(row, column.name) for row in rows]
         for column in table.columns
     }
-    write_table(group, table, columns)
 
 
-def _write_record(group: h5py.Group, table: Table, record: Provenance | WallClock) -> None:
-    """A table of one row, in which lists take several."""
-    columns = {}
+def _columns_of_record(table: Table, record: Provenance | WallClock) -> dict[str, Values]:
+    """Columns of a table of one row, in which lists take several."""
+    columns: dict[str, Values] = {}
     for column in table.columns:
         value = getattr(record, column.name)
         columns[column.name] = value if isinstance(value, tuple) else [value]
-    write_table(group, table, columns)
+    return columns

@@ -12,7 +12,7 @@ from gpusim.core.errors import UserError
 from gpusim.files.contents import while_unchanged
 from gpusim.files.shipped import data_folder
 from gpusim.workloads.library import Entry, find_workload, referenced
-from gpusim.workloads.tables import Timed
+from gpusim.workloads.tables import SCALES, Timed
 
 if TYPE_CHECKING:
     from gpusim.workloads.workload import Workload
@@ -61,6 +61,8 @@ def expected_transactions(workload: Workload) -> int | None:
     Nothing is known of one of which a parameter was replaced, or of which a part is timed.
     """
     if workload.overrides or workload.relaunch or workload.timed != Timed():
+        return None
+    if workload.scale not in SCALES:  # a trace: to look for its name would import all programs
         return None
     try:
         size = size_of(find_workload(workload.name), workload.scale)

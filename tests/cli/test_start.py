@@ -12,6 +12,7 @@ import pytest
 import gpusim
 from tests import ROOT
 from tests.quick import quick
+from tests.traces.writing import EXIT, block, header, write
 
 SLOW = {"matplotlib", "pandas", "pyarrow", "scipy", "xarray"}
 """Packages that take a tenth of a second and more to import."""
@@ -47,8 +48,17 @@ def test_help_imports_the_commands_alone() -> None:
 def test_a_run_imports_no_table_and_no_other_program(option: str) -> None:
     modules = imported_by(*RUN, *option.split())
     assert "gpusim.programs.micro.launches" in modules
-    assert not modules & (SLOW | {"gpusim.programs.polybench.gemm"})
-    assert len(own(modules)) <= 535
+    assert not modules & (SLOW | {"gpusim.programs.polybench.gemm", "pydantic"})
+    assert len(own(modules)) <= 520
+    assert ("h5py" in modules) == (not option)
+
+
+def test_a_run_of_a_trace_imports_no_program_and_no_other_reader(tmp_path: Path) -> None:
+    trace = write(tmp_path / "k.traceg", header() + block([[EXIT]]))
+    modules = imported_by("run", "tiny", str(trace), "--json")
+    assert not modules & (SLOW | {"h5py", "pydantic", "gpusim.traces.nvbit"})
+    assert not {name for name in modules if name.startswith("gpusim.programs.micro")}
+    assert len(own(modules)) <= 520
 
 
 def test_a_public_name_is_imported_when_it_is_asked_for() -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
@@ -49,6 +48,9 @@ from gpusim.runs.checkpoint.state import (
     SkippedApplication,
     SkippedLaunch,
 )
+
+if TYPE_CHECKING:
+    import h5py
 
 _MOST_ADDRESS = (1 << 57) - 1
 """Bits of virtual addresses, as in traces."""
