@@ -70,7 +70,8 @@ def compiled(
         ),
     )
     try:
-        given = [f"--gpu-architecture={architecture}", "-lineinfo", "-default-device", *options]
+        given = [f"--gpu-architecture={architecture}", "-lineinfo", "-default-device"]
+        given += ["-device-int128", *options]  # nvcc has this type by default
         given += [f"--include-path={folder}" for folder in headers()]
         given += [f"--pre-include={one}" for one in WITH_EVERY_SOURCE]
         array = (ctypes.c_char_p * len(given))(*(one.encode() for one in given))

@@ -168,3 +168,15 @@ def test_matches_reductions_and_bits():
     load("bits").launch(1, 128, v, out, 128)
     warps = v.reshape(4, 32).tolist()
     assert out.tolist() == [bits_of(one, warp) for warp in warps for one in warp]
+
+
+def test_products_of_128_bits():
+    a = RNG.integers(0, 1 << 63, 100, dtype=np.uint64) * np.uint64(2)
+    b = RNG.integers(1, 1 << 63, 100, dtype=np.uint64) >> RNG.integers(0, 60, 100).astype(np.uint64)
+    out = np.zeros(100, np.uint64)
+    load("wide").launch(1, 128, a, b, out, 100)
+    word = (1 << 64) - 1
+    for x, y, found in zip(a.tolist(), b.tolist(), out.tolist(), strict=True):
+        low, high = x * y & word, x * y >> 64
+        wanted = low ^ high * 3 & word ^ x // (y | 1) ^ x % (y | 1) ^ x.bit_count()
+        assert found == wanted ^ (y & -y).bit_length() << 8 ^ high ^ int(f"{x:064b}"[::-1], 2)

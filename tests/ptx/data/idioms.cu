@@ -180,3 +180,11 @@ extern "C" __global__ void bits(const unsigned *in, unsigned *out, int n) {
   unsigned f = __funnelshift_l(v, total, 5) ^ __brev(v) ^ (__clz(v) << 3) ^ __byte_perm(v, mx, 0x5140);
   if (i < n) out[i] = f + __popc(peers) + __any_sync(~0u, v == mx) + __dp4a((int)v, 0x01010101, 0);
 }
+// 128-bit products, 64-bit quotients and bits
+extern "C" __global__ void wide(const unsigned long long *a, const unsigned long long *b, unsigned long long *out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  unsigned __int128 p = (unsigned __int128)a[i] * b[i];
+  unsigned long long lo = (unsigned long long)p, hi = (unsigned long long)(p >> 64);
+  out[i] = lo ^ (hi * 3) ^ (a[i] / (b[i] | 1)) ^ (a[i] % (b[i] | 1)) ^ __popcll(a[i]) ^ ((unsigned long long)__ffsll(b[i]) << 8) ^ __umul64hi(a[i], b[i]) ^ __brevll(a[i]);
+}
