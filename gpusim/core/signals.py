@@ -46,6 +46,7 @@ class SignalBoard:
         """By SM, where GPUs of a node have tables of their own: what that of the GPU says."""
         self.shared: dict[Hashable, object] = {}
         self.looks: dict[str, Callable[[int, int], Mapping | None]] = {}
+        self.places: dict[str, Callable[[int, int, Mapping], None]] = {}
         """By name of a TLB level: what a look into the TLB of an SM finds of a page."""
         self.arrays: dict[int, tuple[Buffer, ...]] = {}
         """By address space."""
@@ -156,6 +157,19 @@ class Signals:
                 f"allowed: {', '.join(looks)}"
             )
         return looks[level](sm, tag)
+
+    def place(self, level: str, sm: int, tag: int, mapping: Mapping) -> None:
+        """Put a page into the TLB of a level that serves an SM, where nobody has asked for it.
+
+        It takes no time and no port.
+
+        Args:
+            level: its name, ``"first"`` or ``"last"``, of which there is one (see `peek`).
+            sm: index of the SM.
+            tag: the page.
+            mapping: what the page table says of it now.
+        """
+        self._board.places[level](sm, tag, mapping)
 
     def names(self) -> tuple[str, ...]:
         """All signals of this machine."""

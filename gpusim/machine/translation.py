@@ -125,6 +125,7 @@ class TranslationStages:
             for tlb, sms in zip(tlbs, groups, strict=True):
                 for role in roles:
                     board.looks[role] = partial(self._peek, name)
+                    board.places[role] = partial(self._place, name)
                     board.offer(f"tlb.{role}.evict", tlb.on_evict, sms)
                     board.offer(f"tlb.{role}.lookup", tlb.on_lookup, sms)
                     board.offer(f"tlb.{role}.miss", tlb.on_miss, sms)
@@ -245,6 +246,14 @@ class TranslationStages:
 
     def _peek(self, level: str, sm: int, tag: int) -> Mapping | None:
         return self.of(level, sm).peek(tag)
+
+    def _place(self, level: str, sm: int, tag: int, mapping: Mapping) -> None:
+        """Put a page into the array of a TLB, for which nobody has asked there."""
+        tlb = self.of(level, sm)
+        tlb.counters[mapping.asid].evictions += tlb.array.insert(tag, mapping, 0)
+        if tlb.on_evict.spilled:
+            tlb.on_evict.announce()
+        tlb.on_fill(tlb.instance, tag)
 
     def _group(self, scope: str, sm: int) -> int:
         """Which of the stages of `scope` serves an SM."""

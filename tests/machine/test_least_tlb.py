@@ -19,18 +19,18 @@ from tests.machine.node_bench import node, page
 from tests.machine.test_node_pages import STORM, _after, _together
 from tests.whole.running import run
 
-WALK, TRIP, LOOKUP = 500, 100, 10
+WALK, TRIP, LOOKUP, REMOTE = 500, 100, 10, 159
 LINKS = {key: value for key, value in STORM.items() if "host_mmu" not in key}
 
 
-def _least(first: int = 16, second: int = 64, **options: Any) -> GpuConfig:
+def _least(first: int = 16, second: int = 64, name: str = "least-tlb", **options: Any) -> GpuConfig:
     """TLBs of these many entries, with the host's TLB behind them."""
     sizes = {"L1": first, "L2": second}
     tlb = {
         name: attrs.evolve(one, entries=sizes[name], ways=sizes[name])
         for name, one in SMALL.tlb.items()
     }
-    kind = PolicyConfig("least-tlb", {"trip": TRIP, "latency": LOOKUP, **options})
+    kind = PolicyConfig(name, {"trip": TRIP, "latency": LOOKUP, **options})
     stage = {"host": StageConfig(kind, "gpu")}
     return node(2, attrs.evolve(SMALL, tlb=tlb, stages=("L1", "L2", "host", "walk"), stage=stage))
 
@@ -94,6 +94,62 @@ def test_it_is_lists_of_pages(steps: list[tuple[int, int]]) -> None:
     done = _together(_least(1, 2, entries=3, bits=40), *scripts)
     assert done.count("stage/host", "found") == found
     assert done.count("stage/host", "shared") == shared
+
+
+def test_what_the_host_lets_go_is_spilled_to_another_gpu() -> None:
+    """TLBs of one entry, a host's of one: page 0 goes to the host, page 2 after it, and page 0 to
+    GPU 1, which then needs no walk of it; what it lets go of that is not kept again."""
+    scripts = [_loads(0, 2, 4), _after(20_000, *_loads(0, 1))]
+    done = _together(_least(1, 1, "least-tlb-spilling", entries=1), *scripts)
+    assert done.count("stage/host", "spilled") == 1
+    assert done.count("stage/host", "kept") == 2
+    assert done.latencies[3] == REMOTE + 1 + 10
+    plain = _together(_least(1, 1, entries=1), *scripts)
+    assert done.count("walk", "walks") == plain.count("walk", "walks") - 1
+
+
+@settings(max_examples=12)
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 7)), min_size=1, max_size=16))
+def test_spilling_is_lists_of_pages(steps: list[tuple[int, int]]) -> None:
+    """As above; pages of the host's list know the GPU that let them go, and spilled ones a bit."""
+    scripts: list[Script] = [[], []]
+    first: list[int] = [-1, -1]
+    second: list[list[tuple[int, bool]]] = [[], []]
+    host: list[tuple[int, int]] = []
+    found = spilled = 0
+
+    def insert(gpu: int, number: int, bit: bool, chained: bool) -> None:
+        nonlocal host, spilled
+        second[gpu] = [one for one in second[gpu] if one[0] != number]
+        gone = second[gpu].pop(0) if len(second[gpu]) == 2 else None
+        second[gpu].append((number, bit))
+        if gone is None or gone[1]:
+            return
+        host = [*(one for one in host if one[0] != gone[0]), (gone[0], gpu)]
+        if len(host) > 2:
+            oldest, source = host.pop(0)
+            if not chained:
+                spilled += 1
+                insert(1 - source, oldest, bit=True, chained=True)
+
+    for turn, (gpu, number) in enumerate(steps):
+        idle = 20_000 * (turn + 1) - sum(one[1] for one in scripts[gpu] if one[0] == "compute")
+        scripts[gpu] = [*scripts[gpu], ("compute", idle), ("wait",), *_loads(number)]
+        if first[gpu] == number:
+            continue
+        first[gpu] = number
+        mine = [one for one in second[gpu] if one[0] == number]
+        if mine:
+            second[gpu].remove(mine[0])
+            second[gpu].append(mine[0])
+            continue
+        found += any(one[0] == number for one in host)
+        host = [one for one in host if one[0] != number]
+        insert(gpu, number, bit=False, chained=False)
+    config = _least(1, 2, "least-tlb-spilling", entries=2, tracked=0)
+    done = _together(config, *scripts)
+    assert done.count("stage/host", "found") == found
+    assert done.count("stage/host", "spilled") == spilled
 
 
 def test_storms_end_and_have_equal_digests() -> None:

@@ -1,8 +1,7 @@
 """Least-TLB: a TLB of the host that keeps what GPUs' last TLBs let go, and knows what they have.
 
 Li et al., *Improving Address Translation in Multi-GPUs via Sharing and Spilling aware TLB Design*,
-MICRO 2021, from memory, as its text is not at hand.  Spilling, which it has for several
-applications, is not built.
+MICRO 2021, from memory, as its text is not at hand.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from gpusim.core.registry import Slot, register_policy
 from gpusim.core.request import Purpose, Translation
 from gpusim.core.signals import Signals
 from gpusim.core.stage import StageProcess, StageSite
-from gpusim.core.structures import Dimensions, Storage
+from gpusim.core.structures import Dimensions, Storage, bits_for
 from gpusim.hardware.node.cuckoo_filter import CuckooFilter
 
 _PREFETCH: Final = int(Purpose.PREFETCH)
@@ -37,6 +36,9 @@ class SharedTlbCounters:
     probed: int = count("of the others, those for which the TLB of another GPU was probed")
     shared: int = count("of these, those that it had")
     kept: int = count("translations that a GPU's last TLB let go, and the host's took in")
+    spilled: int = count(
+        "translations that the host's TLB let go, and another GPU's took in", later=True
+    )
 
 
 declare_metrics(
@@ -53,25 +55,56 @@ class SharedTlb:
 
     Args:
         entries: translations that it holds, those used least recently leave first.
+        spills: whether what leaves goes to the last TLB of a GPU.
 
     Attributes:
         pages: what it has, by tag, in the order of use.
         trackers: by number of the stage of a GPU, what the GPU's last TLB has.
-        sms: by number of the stage, an SM of the GPU.
+        stages: by number.
     """
 
-    def __init__(self, entries: int) -> None:
+    def __init__(self, entries: int, *, spills: bool) -> None:
         self._entries = entries
+        self._spills = spills
         self.pages: dict[int, Mapping] = {}
         self.trackers: dict[int, CuckooFilter] = {}
-        self.sms: dict[int, int] = {}
+        self.stages: dict[int, LeastTlb] = {}
+        self._origins: dict[int, int] = {}
+        """By page that it has, the stage of the GPU whose TLB let it go."""
+        self._spilling = False
 
-    def take_in(self, tag: int, mapping: Mapping) -> None:
-        """Keep a translation that a GPU's TLB has let go."""
-        self.pages.pop(tag, None)
+    def take_in(self, tag: int, mapping: Mapping, origin: int) -> None:
+        """Keep a translation that the TLB of a GPU has let go."""
+        self.take_out(tag)
         self.pages[tag] = mapping
+        self._origins[tag] = origin
         if len(self.pages) > self._entries:
-            del self.pages[next(iter(self.pages))]
+            oldest = next(iter(self.pages))
+            gone, source = self.pages[oldest], self._origins[oldest]
+            self.take_out(oldest)
+            if self._spills and not self._spilling:
+                self._spill(oldest, gone, source)
+
+    def take_out(self, tag: int) -> Mapping | None:
+        """What it had of a page, which leaves it."""
+        self._origins.pop(tag, None)
+        return self.pages.pop(tag, None)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.pages.clear()
+        self._origins.clear()
+
+    def _spill(self, tag: int, mapping: Mapping, source: int) -> None:
+        """Put a translation into the TLB of the GPU that let go least of what is here."""
+        origins = list(self._origins.values())
+        others = [number for number in self.stages if number != source]
+        if not others:
+            return
+        receiver = min(others, key=lambda number: (origins.count(number), number))
+        self._spilling = True  # what that evicts comes here, and makes no other one spill
+        self.stages[receiver].receive(tag, mapping)
+        self._spilling = False
 
     def holder(self, tag: int, asking: int) -> int:
         """The stage of another GPU whose TLB may have a page, the next one round; -1: none."""
@@ -106,6 +139,7 @@ class LeastTlb(StageProcess):
         OptionError: an option cannot be.
     """
 
+    spills: ClassVar[bool] = False
     across_gpus: ClassVar[bool] = True
     follows_last_tlb: ClassVar[bool] = True
 
@@ -133,15 +167,19 @@ class LeastTlb(StageProcess):
         self._tracker = CuckooFilter(max(tracked // _WAYS, 1), _WAYS, bits)
         self._there: dict[int, None] = {}
         """Pages in the last TLB, by its signals of fills and evictions."""
-        self._shared = SharedTlb(entries)
+        self._spilled: set[int] = set()
+        """Pages in the last TLB that the host's TLB has let go."""
+        self._shared = SharedTlb(entries, spills=False)
         self._signals: Signals | None = None
         self._own = [SharedTlbCounters() for _ in range(site.apps)]
 
     def attach(self, signals: Signals) -> None:
         self._signals = signals
-        entries = self._entries
-        self._shared = signals.share(("least-tlb", self.site.kind), lambda: SharedTlb(entries))
-        self._shared.sms[self.site.index] = self.site.sms[0]
+        entries, spills = self._entries, type(self).spills
+        self._shared = signals.share(
+            ("least-tlb", self.site.kind), lambda: SharedTlb(entries, spills=spills)
+        )
+        self._shared.stages[self.site.index] = self
         self._shared.trackers[self.site.index] = self._tracker
         signals.listen("tlb.last.fill", self._filled)
         signals.listen("tlb.last.evict", self._evicted)
@@ -152,12 +190,21 @@ class LeastTlb(StageProcess):
             self._tracker.add(tag)
 
     def _evicted(self, _: int, tag: int, mapping: Mapping) -> None:
+        spilled = tag in self._spilled
         self._gone(tag)
-        if self.pages.find(tag) is mapping:
+        if not spilled and self.pages.find(tag) is mapping:
             self._own[mapping.asid].kept += 1
-            self._shared.take_in(tag, mapping)
+            self._shared.take_in(tag, mapping, self.site.index)
+
+    def receive(self, tag: int, mapping: Mapping) -> None:
+        """The last TLB of this GPU takes in what the host's lets go."""
+        assert self._signals is not None
+        self._own[mapping.asid].spilled += 1
+        self._signals.place("last", self.site.sms[0], tag, mapping)
+        self._spilled.add(tag)
 
     def _gone(self, tag: int) -> None:
+        self._spilled.discard(tag)
         if tag in self._there:
             del self._there[tag]
             self._tracker.remove(tag)
@@ -171,7 +218,7 @@ class LeastTlb(StageProcess):
         own, tag = self._own[translation.app], translation.tag
         own.asked += 1
         answer = 2 * self._trip + self._latency
-        mapping = self._shared.pages.pop(tag, None)
+        mapping = self._shared.take_out(tag)
         if mapping is not None:
             own.found += 1
             self.reply(translation, mapping, answer)
@@ -190,15 +237,16 @@ class LeastTlb(StageProcess):
 
     def _peek(self, other: int, tag: int) -> Mapping | None:
         assert self._signals is not None
-        return self._signals.peek("last", self._shared.sms[other], tag)
+        return self._signals.peek("last", self._shared.stages[other].site.sms[0], tag)
 
     def shoot_down(self, tag: int | None) -> None:
         if tag is None:
-            self._shared.pages.clear()
+            self._shared.clear()
+            self._spilled.clear()
             for one in list(self._there):
                 self._gone(one)
         else:
-            self._shared.pages.pop(tag, None)
+            self._shared.take_out(tag)
             self._gone(tag)
 
     def storage(self, dimensions: Dimensions) -> Sequence[Storage]:
@@ -213,3 +261,41 @@ class LeastTlb(StageProcess):
 
 
 register_policy(Slot.STAGE, "least-tlb", LeastTlb)
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class SpillingLeastTlb(LeastTlb):
+    """As `LeastTlb`; what the host's TLB lets go is put into the last TLB of another GPU.
+
+    It goes to the GPU of whose entries the host's TLB has fewest, but not to that which let it go,
+    in no time [our choice].  A spilled entry is not kept by the host's TLB again; what it evicts
+    is, and makes no other one spill [our choice].  The paper has it for several applications.
+
+    Args:
+        site, entries, trip, latency, tracked, bits: see `LeastTlb`.
+    """
+
+    spills: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        site: StageSite,
+        *,
+        entries: int = 4096,
+        trip: int = 100,
+        latency: int = 10,
+        tracked: int = 1024,
+        bits: int = 12,
+    ) -> None:
+        super().__init__(
+            site, entries=entries, trip=trip, latency=latency, tracked=tracked, bits=bits
+        )
+
+    def storage(self, dimensions: Dimensions) -> Sequence[Storage]:
+        """As `LeastTlb`, a bit of each tracked entry of a GPU's TLB, and a counter for each GPU."""
+        bit = Storage("spilled entries", self._tracked, {"spilled": 1})
+        counter = Storage("entries of a GPU", 1, {"entries": bits_for(self._entries)})
+        return (*super().storage(dimensions), bit, counter)
+
+
+register_policy(Slot.STAGE, "least-tlb-spilling", SpillingLeastTlb)

@@ -136,8 +136,8 @@ class Driver(Component):
         """The GPU whose faults are served next, if it has some."""
         self._moves: dict[int, list[int]] = {}
         """Blocks that were accessed often over the link, and their remote pages."""
-        self._leaving: DeviceMemory | None = None
-        """The memory whose pages GPUs are about to forget."""
+        self._waits = False
+        """Whether GPUs are about to forget pages that leave."""
         self._busy = False
         self._due = NEVER
         """The cycle in which the interrupt of a fault reaches it; `NEVER`: it sleeps."""
@@ -361,13 +361,14 @@ class Driver(Component):
             yield self._acknowledge
         else:
             written = []
-            self._leaving, leaving = memory, sorted(memory.blocks[block])
+            self._waits = True
+            leaving = sorted(memory.blocks[block])
 
             def forgotten(tags: list[int]) -> None:
                 written.extend(self._forgotten(memory, leaving, tags))
 
             self.sharers.leave(leaving, memory.holds, forgotten)
-            while self._leaving is not None:
+            while self._waits:
                 yield _UNTIL_WOKEN
         self.whole.shootdowns += 1
         for arrival, _ in self._transfers.send(memory.gpu, written, to_host=True):
@@ -387,7 +388,7 @@ class Driver(Component):
         written = self._gone(memory, gone)
         for tag in gone:
             memory.discard(tag)
-        self._leaving = None
+        self._waits = False
         self.process.wake.at(self.env._now)
         return written
 
