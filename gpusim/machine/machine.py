@@ -444,6 +444,8 @@ class Machine:
     def _progress(self) -> int:
         """Changes whenever a transaction is issued or answered, a page walked, a warp ended.
 
+        So it does when a call has mapped a piece of an array.
+
         Where pages come on demand, they and their walks count while warps get on between them.
         """
         issued = sum(c.instructions + c.warps for sm in self.sms for c in sm.counters)
@@ -451,6 +453,8 @@ class Machine:
         walked = sum(c.walks for system in self.systems for c in system.walkers.counters)
         replied = sum(system.replies.counters.packets for system in self.systems)
         work = issued + filled + replied
+        if self.mapping_calls is not None:
+            work += self.mapping_calls.pieces()
         return work + walked if self.paging is None else self.paging.progress(work, walked)
 
     def _report(self) -> str:

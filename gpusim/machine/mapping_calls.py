@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 
 import attr
 
@@ -144,6 +144,15 @@ class MappingCalls(Component):
     def _unmapped(self, mapping: Mapping) -> None:
         if self._pages.table.reserved.array_of(mapping.asid, mapping.vpn) is not None:
             self._counters[mapping.asid].call_pages_resident -= mapping.pages
+
+    def pieces(self) -> int:
+        """How many have been mapped or unmapped."""
+        return sum(one.pieces_mapped + one.pieces_unmapped for one in self._counters)
+
+    def waiting(self) -> Iterator[str]:
+        """Lines for the watchdog."""
+        if self._waiting:
+            yield f"{self.name}: {self._waiting} calls under way"
 
     def in_flight(self) -> int:
         """Calls under way."""

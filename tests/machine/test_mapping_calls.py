@@ -95,6 +95,16 @@ def test_what_is_unmapped_is_forgotten_and_its_frames_are_used_again() -> None:
         run(maps(*range(40)), touches(0), config=full, array=array)
 
 
+def test_many_calls_are_no_standstill() -> None:
+    times = MappingCallsConfig(cycles(10), cycles(10))
+    config = attrs.evolve(TIMED, watchdog=cycles(3000), mapping_calls=times)
+    small = Buffer("cache", BASE, 1000 * PAGE, piece=PAGE)
+    pieces = tuple(BASE + number * PAGE for number in range(1000))
+    every = attrs.evolve(maps(), pieces=pieces, piece_bytes=PAGE)
+    done = run(every, touches(0), config=config, array=small)
+    assert done.count("mapping_calls", "pieces_mapped") == 1000
+
+
 def test_a_thread_of_its_own_maps_while_a_kernel_runs() -> None:
     one, two = StreamUse(1), StreamUse(2)
     long = ScriptedLaunch(
