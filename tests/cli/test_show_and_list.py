@@ -81,6 +81,7 @@ def test_list_sweeps():
         "expert-gather",
         "kv-cache-pages",
         "l1-tlb-reach",
+        "node-compositions",
     }
     assert rows["l1-tlb-reach"]["axes"] == "5 × workload, 4 × tlb.L1.entries, 2 × memory.page"
     assert "l1-tlb-reach" in gpusim("list", "sweeps").stdout
