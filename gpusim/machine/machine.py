@@ -7,8 +7,6 @@ from itertools import chain
 from typing import Any
 
 from gpusim.config.schema import GpuConfig
-from gpusim.config.speculation import SpeculationConfig
-from gpusim.config.translation import WarpWalksConfig
 from gpusim.core.component import Component, metrics_of
 from gpusim.core.counters import CounterRow
 from gpusim.core.engine import Environment, Probe, Sink, Watchdog
@@ -16,7 +14,6 @@ from gpusim.core.mapping import Mapping
 from gpusim.core.registry import Slot, make_policy
 from gpusim.core.stage import Prefetches
 from gpusim.core.states import FAMILIES, TLB_PREFIX, families, state_names
-from gpusim.core.structures import bits_for
 from gpusim.hardware.cache import L1_PATH, CacheSite, L1Cache
 from gpusim.hardware.cache.page_table_reads import PageTableLevel, StageTables, make_levels
 from gpusim.hardware.sm.block_scheduler import ApplicationSite
@@ -26,11 +23,9 @@ from gpusim.hardware.sm.lsu_interfaces import LsuSite
 from gpusim.hardware.sm.occupancy import Occupancy
 from gpusim.hardware.sm.sharing import SmSharing
 from gpusim.hardware.sm.sm import Sm
-from gpusim.hardware.sm.speculation import SpeculationSite, SpeculativeFetches
+from gpusim.hardware.sm.speculation import SpeculativeFetches
 from gpusim.hardware.sm.untimed.scheduler import Pace, SkippingScheduler
 from gpusim.hardware.sm.walk_warp import WalkWarp
-from gpusim.hardware.tlb import TlbLevel
-from gpusim.hardware.walk import WarpWalkers
 from gpusim.machine.auxiliary_caches import build_sides
 from gpusim.machine.domains import divide, gpus_of
 from gpusim.machine.first_runs import FirstRuns
@@ -42,9 +37,11 @@ from gpusim.machine.pages import Pages
 from gpusim.machine.paging import Paging, PagingSite, check_pinned
 from gpusim.machine.schedulers import SchedulerSite, share_sms
 from gpusim.machine.signal_board import attach_policies, make_board
+from gpusim.machine.speculation import Speculation
 from gpusim.machine.tenants import Tenant
 from gpusim.machine.translation import TranslationStages, tlb_states
 from gpusim.machine.virtual_caches import connect_fbt, leading_names, shootdowns_of
+from gpusim.machine.warp_walks import walk_warps
 
 
 class Machine:
@@ -102,8 +99,11 @@ class Machine:
         self._build_memory()
         self._build_translation()
         self._build_sms()
+        self.walk_warps: list[WalkWarp] = []
         if config.walk.warps is not None:
-            self._let_warps_walk(config.walk.warps)
+            self.walk_warps += walk_warps(
+                self.env, config.sm, config.walk.warps, self.sms, self.system_of
+            )
         self.sides = build_sides(
             self.env, config, self.systems, self.translation, self.sms, len(tenants)
         )
@@ -196,9 +196,12 @@ class Machine:
     def _build_sms(self) -> None:
         env, config, apps = self.env, self.config, len(self.tenants)
         first = next(iter(config.tlb))
+        speculation: Speculation | None = None
+        if config.speculation is not None:
+            has_frame = self.page_table.has_frame
+            speculation = Speculation(env, config, config.speculation, apps, has_frame)
         self.sms: list[Sm] = []
         self.speculations: list[SpeculativeFetches] = []
-        self.walk_warps: list[WalkWarp] = []
         self.l1s: list[L1Cache] = []
         for index, system in self.system_of.items():
             own = index - system.domain.sms.start
@@ -218,46 +221,17 @@ class Machine:
             if self.node is not None:
                 out = self.node.watched(out, system.domain.index)
             tlb, replies = self.translation.of(first, index), system.replies.links[own]
-            if config.speculation is not None:
-                out = self._speculate(config.speculation, tlb, l1, out)
+            if speculation is not None:
+                self.speculations.append(speculation.of(tlb, l1, out))
+                out = self.speculations[-1].way
             sm.lsu = LoadStoreUnit(LsuSite(env, config, tlb, l1, out, replies), sm)
-            if config.speculation is not None:
+            if speculation is not None:
                 self.speculations[-1].translations = sm.lsu.point.translated
             l1.connect(sm.lsu.send_again)
             self.sms.append(sm)
             self.l1s.append(l1)
         if self.node is not None:
             self.node.connect(self.translation.holders_of, self.sms)
-
-    def _let_warps_walk(self, warps: WarpWalksConfig) -> None:
-        """On each SM a warp executes walks, at its first issue port."""
-        sm = self.config.sm
-        cycles = -(-sm.warp_size // sm.simd_lanes)
-        for one in self.sms:
-            port = one.issue_ports[0]
-            warp = WalkWarp(self.env, one.index, port, warps.lanes, sm.max_warps, cycles)
-            walkers = self.system_of[one.index].walkers
-            assert isinstance(walkers, WarpWalkers)
-            walkers.executors[one.index] = warp
-            self.walk_warps.append(warp)
-
-    def _speculate(self, config: SpeculationConfig, tlb: TlbLevel, l1: L1Cache, out: Sink) -> Sink:
-        """Let the loads of an SM fetch at guessed frames; returns its way out."""
-        line = bits_for(self.config.l1.line)
-        site = SpeculationSite(
-            self.env,
-            l1.instance,
-            len(self.tenants),
-            config.entries,
-            tlb.latency,
-            line,
-            bits_for(self.config.memory.page) - line,
-            self.page_table.has_frame,
-        )
-        unit = SpeculativeFetches(site, make_policy(Slot.FRAME_GUESS, config.guess), l1, out)
-        tlb.on_request_miss.listen(unit.missed)
-        self.speculations.append(unit)
-        return unit.way
 
     def _l1(self, index: int) -> L1Cache:
         config, apps, fbt = self.config, len(self.tenants), self.system_of[index].fbt
