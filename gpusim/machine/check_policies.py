@@ -139,12 +139,11 @@ def _check_across_gpus(config: GpuConfig, node: NodeConfig) -> Iterator[Problem]
     last = list(config.tlb)[-1]
     for name, stage in config.stage.items():
         cls = find_policy(Slot.STAGE, stage.kind.policy)
-        if getattr(cls, "follows_last_tlb", False) and not _hands_on(config.tlb[last]):
+        if getattr(cls, "follows_last_tlb", False) and not _is_open(config.tlb[last]):
             yield Problem(
                 ("stage", name, "kind"),
-                f"{stage.kind.policy!r} takes in what the last TLB evicts, which its array "
-                f"{config.tlb[last].array.policy!r} does not hand on if it is ideal, or has a hash "
-                "or victims",
+                f"{stage.kind.policy!r} takes in what the last TLB evicts, and looks for pages "
+                f"there, which its array {config.tlb[last].array.policy!r} does not allow",
             )
         if node.host_mmu is not None and getattr(cls, "across_gpus", False):
             yield Problem(
@@ -154,12 +153,17 @@ def _check_across_gpus(config: GpuConfig, node: NodeConfig) -> Iterator[Problem]
             )
 
 
-def _hands_on(tlb: TlbConfig) -> bool:
-    """Whether a TLB tells what it evicts, or cannot be made, which other checks say."""
+def _is_open(tlb: TlbConfig) -> bool:
+    """Whether a TLB tells what it evicts and can be looked at, or other checks refuse it."""
     try:
-        return not tlb.ideal and make_array(tlb).traits().spills
+        array = make_array(tlb)
     except UserError:
         return True
+    try:
+        array.peek(0, 0)
+    except UserError:
+        return False
+    return not tlb.ideal and array.traits().spills
 
 
 def policies_of(config: GpuConfig) -> Iterator[tuple[Key, Slot, PolicyConfig]]:
@@ -299,11 +303,10 @@ def _check_follows(key: Key, tlb: TlbConfig) -> Iterator[Problem]:
     """A fill policy that would not learn what the array evicts."""
     fill: type[FillPolicy] = find_policy(Slot.TLB_FILL, tlb.fill.policy)
     if not tlb.ideal and fill.follows and not make_array(tlb).traits().spills:
-        around = " with a hash or a victim buffer" if tlb.hash or tlb.victims else ""
         yield Problem(
             (*key, "fill"),
             f"{tlb.fill.policy!r} has to know what is evicted, which the array "
-            f"{tlb.array.policy!r}{around} does not hand on",
+            f"{tlb.array.policy!r} does not hand on",
         )
 
 

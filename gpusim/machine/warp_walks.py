@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from gpusim.config.schema import SmConfig
+from gpusim.config.sm import SmConfig
 from gpusim.config.translation import WarpWalksConfig
 from gpusim.core.engine import Environment
 from gpusim.hardware.sm.sm import Sm

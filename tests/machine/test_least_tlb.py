@@ -165,8 +165,15 @@ def test_storms_end_and_have_equal_digests() -> None:
 def test_it_is_refused_where_gpus_ask_a_host() -> None:
     with pytest.raises(UserError, match="own table need not have"):
         load_model("tiny", ["least-tlb"], STORM)
-    with pytest.raises(UserError, match="takes in what the last TLB evicts"):
-        load_model("dgx-h100", ["least-tlb"])
+    with pytest.raises(UserError, match="takes in what the last TLB evicts, and looks for pages"):
+        load_model("tiny", ["least-tlb"], LINKS | {"tlb.L2.sets": "base-delta"})
+
+
+def test_it_takes_in_what_a_tlb_with_a_hash_evicts() -> None:
+    few = {"log2_words": 14, "threads": 256, "updates": 2}
+    sets = LINKS | {"tlb.L2.entries": 16, "tlb.L2.hash": "xor", "node.placement": "interleave"}
+    with run("tiny", "gups", "least-tlb", overrides=sets, parameters=few) as result:
+        assert result.summary["iommu_host_hits"] > 0
 
 
 def test_what_it_takes_in_bits() -> None:

@@ -17,7 +17,7 @@ from gpusim.core.signals import Signals
 from gpusim.core.stage import StageProcess
 from gpusim.core.warp_program import Buffer
 from gpusim.files.units import cycles
-from gpusim.hardware.tlb import make_array
+from gpusim.hardware.tlb import SubEntryArray, make_array
 from gpusim.machine import Machine, Tenant
 from gpusim.machine.load import load_model
 from tests.machine.bench import SMALL, Run, Script, ScriptedApplication, ScriptedLaunch, change
@@ -128,14 +128,21 @@ def test_a_victim_buffer_is_looked_at_too() -> None:
 
 
 def test_an_array_that_cannot_be_looked_at_is_named() -> None:
-    array = make_array(TlbConfig("sm", entries=32, ways=4, array=PolicyConfig("cluster")))
-    with pytest.raises(UserError, match=r"ClusterArray.*peek\(tag, slot\)"):
+    array = make_array(TlbConfig("sm", entries=32, ways=4, array=PolicyConfig("tb-partitioned")))
+    with pytest.raises(UserError, match=r"TbPartitionedArray.*peek\(tag, slot\)"):
         array.peek(1, 0)
 
 
+class Mute(SubEntryArray):
+    """It does not tell what it evicts."""
+
+    spills = False
+
+
 def test_evictions_that_an_array_does_not_tell() -> None:
-    tlb = {**SMALL.tlb, "L1": attrs.evolve(SMALL.tlb["L1"], array=PolicyConfig("cluster"))}
-    with pytest.raises(UserError, match=r"tlb\.L1\.evict.*ClusterArray.*spills"):
+    mute = PolicyConfig(f"{__name__}:Mute")
+    tlb = {**SMALL.tlb, "L1": attrs.evolve(SMALL.tlb["L1"], array=mute)}
+    with pytest.raises(UserError, match=r"tlb\.L1\.evict.*Mute.*spills"):
         Run(own(attrs.evolve(SMALL, tlb=tlb), "Onlooker"), pages(0))
 
 

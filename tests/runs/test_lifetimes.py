@@ -70,8 +70,13 @@ def stays(result: Result) -> int:
     [
         {"tlb.L1.array": "sub-entry", "tlb.L1.sub_entries": 4, "tlb.L1.entries": 8},
         {"tlb.L1.mshrs": 1, "tlb.L1.mshr_policy": "in-tlb"},
+        {"tlb.L1.array": "star", "tlb.L1.sub_entries": 4, "tlb.L1.entries": 8},
+        {"tlb.L1.array": "colt", "tlb.L1.sub_entries": 4, "tlb.L1.entries": 8},
+        {"tlb.L1.array": "tb-partitioned-shared", "tlb.L1.entries": 8, "tlb.L1.ways": 2},
+        {"tlb.L1.sets": "base-delta", "tlb.L1.entries": 8},
+        {"tlb.L1.hash": "xor", "tlb.L1.victims": 2, "tlb.L1.entries": 8, "tlb.L1.ways": 2},
     ],
-    ids=["sub-entries", "entries that are MSHRs"],
+    ids=["sub-entries", "MSHRs", "star", "colt", "partitioned", "base-delta", "hash and victims"],
 )
 def test_arrays_that_hand_on_what_they_evict(overrides: dict[str, object]) -> None:
     with run("tiny", "atax", overrides=overrides, record=["lifetimes"]) as result:

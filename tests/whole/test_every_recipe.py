@@ -44,11 +44,6 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> gpusim.Workload:
     return gpusim.load_workload(str(path), "smoke")
 
 
-LIFETIMES = "lifetimes"
-"""The record that some TLB arrays cannot give; a run that asks for it is refused then."""
-OTHERS = tuple(name for name in RECORDS if name != LIFETIMES)
-
-
 def recorded(
     machine: LoadedModel, workload: gpusim.Workload, records: tuple[str, ...]
 ) -> tuple[str, ...]:
@@ -67,14 +62,8 @@ def load_smaller(model: str, recipe: str) -> LoadedModel:
 
 def run_both(machine: LoadedModel, pair: gpusim.Workload) -> tuple[str, ...]:
     """Run one application, then two, with records; returns what the second run warns of."""
-    alone = pair.alone("gups")
-    try:
-        recorded(machine, alone, (LIFETIMES,))
-    except UserError as refusal:
-        if "cannot record lifetimes: the array of tlb." not in str(refusal):
-            raise
-        recorded(machine, alone, ())
-    return recorded(machine, pair, OTHERS)
+    recorded(machine, pair.alone("gups"), ("lifetimes",))
+    return recorded(machine, pair, tuple(RECORDS))
 
 
 @pytest.mark.parametrize(

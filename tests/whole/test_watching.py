@@ -6,6 +6,7 @@ import pytest
 
 import gpusim
 from gpusim.core.errors import UserError
+from gpusim.hardware.tlb import SubEntryArray
 from gpusim.results.result import Result
 from tests.whole.running import run
 
@@ -62,8 +63,14 @@ def test_what_a_fill_does_to_bases_that_share() -> None:
     assert run("tiny", "atax", record=["sharing"]).table("sharing").empty  # no base can share
 
 
+class Mute(SubEntryArray):
+    """It does not tell what it evicts."""
+
+    spills = False
+
+
 def test_an_array_that_does_not_tell_is_refused() -> None:
-    model = gpusim.load_model("kepler-uvm", ["partitioning"])
-    work = gpusim.load_workload("atax", "smoke")
+    model = gpusim.load_model("tiny", overrides={"tlb.L1.array": f"{__name__}:Mute"})
+    work = gpusim.load_workload("atax", "smoke", overrides={"n": 64})
     with pytest.raises(UserError, match="the array of tlb"):
         gpusim.simulate(model, work, record=["lifetimes"])

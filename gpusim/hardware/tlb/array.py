@@ -38,8 +38,10 @@ class ArrayTraits:
             all of it; ``"splintered"``: an entry maps the one small page in it that was asked for.
         hashable: pages are nothing but names to it, of which low bits choose the set, so that
             ``tlb.NAME.hash`` can give it others (`HashedArray`).
-        spills: it puts the pages of each entry that it evicts into `spilled`, if there is such a
-            list, for a victim buffer (``tlb.NAME.victims``) or a fill policy that follows them.
+        spills: it puts the pages that it evicts into `spilled`, if there is such a list: they are a
+            signal, for policies that follow them and for records.
+        spills_entries: what it puts there are whole entries, each with pages of one aligned range:
+            a victim buffer (``tlb.NAME.victims``) can keep them.
         states_cycles: its class states `extra_cycles` or `pipelined_cycles` anew, so that they are
             read as Python reads them (`stated_cycles`).
     """
@@ -50,6 +52,7 @@ class ArrayTraits:
     large_pages: str
     hashable: bool
     spills: bool
+    spills_entries: bool
     states_cycles: bool
 
 
@@ -74,7 +77,8 @@ class TlbArray(Policy):
             lookup need not wait for.
         replaces: entries go as ``tlb.NAME.replacement`` says, for which the array asks the policy
             (`gpusim.core.replacement.make_replacement`); otherwise a model may not name one.
-        spilled: where an array that spills puts the pages of evicted entries; None: nowhere.
+        spilled: where an array that spills puts pages that it evicts, those of each entry together;
+            None: nowhere.
     """
 
     extra_cycles: int = 0
@@ -87,6 +91,7 @@ class TlbArray(Policy):
     large_pages: str = "splintered"
     hashable: bool = False
     spills: bool = False
+    spills_entries: bool = True
     spilled: list[dict[int, Mapping]] | None = None
 
     @abstractmethod
@@ -108,6 +113,10 @@ class TlbArray(Policy):
     @abstractmethod
     def flush(self) -> None:
         """Forget everything."""
+
+    def spill_into(self, spilled: list[dict[int, Mapping]]) -> None:
+        """Put pages that are evicted into a list from now on; nothing has come yet."""
+        self.spilled = spilled
 
     def traits(self) -> ArrayTraits:
         """What holds as long as it lives; asked for when it has been made."""

@@ -83,7 +83,7 @@ class BaseDeltaSet:
             if self._kind.restore:
                 self.left = self._kind.rebase
             return self._compress(entry)
-        evicted = self.plain.put(entry.tag, entry)
+        evicted = self.plain.put(entry.tag, entry, self._kind.gone)
         counters.plain_evictions += evicted
         if self.plain.capacity:
             counters.plain_inserts += 1
@@ -95,13 +95,13 @@ class BaseDeltaSet:
         """Keep a translation that matches the base; returns how many are lost for it."""
         counters, compressed, key = self._kind.compression, self.compressed, self._delta(entry.tag)
         if not (self._kind.overflow and compressed.full):
-            evicted = compressed.put(key, entry)
+            evicted = compressed.put(key, entry, self._kind.gone)
             counters.compressed_evictions += evicted
             return evicted
         gone = compressed.victim()
         compressed.take(self._delta(gone.tag))
         compressed.put(key, entry)
-        lost = self.plain.put(gone.tag, gone)
+        lost = self.plain.put(gone.tag, gone, self._kind.gone)
         counters.overflows += 1
         counters.plain_evictions += lost
         return lost
@@ -116,6 +116,9 @@ class BaseDeltaSet:
         self.plain.clear()
         self._give_up_base()
 
+    def kept(self) -> list[Entry]:
+        return [*self.plain.entries.values(), *self.compressed.entries.values()]
+
     def _count_down(self) -> int:
         """A translation did not match; returns how many were lost if that was once too often."""
         if not self._kind.rebase:
@@ -125,6 +128,8 @@ class BaseDeltaSet:
             return 0
         counters = self._kind.compression
         lost = len(self.compressed.entries)
+        if self._kind.gone is not None:
+            self._kind.gone += self.compressed.entries.values()
         counters.rebases += 1
         counters.rebase_evictions += lost
         self._give_up_base()
@@ -165,6 +170,8 @@ class BaseDeltaSets(SetKind):
         extra_cycles: cycles that decompression adds to a lookup: none in an L2 TLB (COMP §1), one
             in an L1 TLB, where it is on the critical path (ORCH §V).
     """
+
+    spills = True
 
     def __init__(
         self,

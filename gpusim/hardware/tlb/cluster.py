@@ -52,6 +52,8 @@ class ClusterArray(TlbArray):
     """
 
     replaces = True
+    spills = True
+    spills_entries = False
 
     def __init__(self, config: TlbConfig) -> None:
         sets = config.entries // config.ways
@@ -78,6 +80,11 @@ class ClusterArray(TlbArray):
         self._replacement.touch(index, home)
         return one.entries[home][tag]
 
+    def peek(self, tag: int, slot: int) -> Mapping | None:
+        one = self._sets[self._index(tag)]
+        home = one.homes.get(tag)
+        return None if home is None else one.entries[home][tag]
+
     def insert(self, tag: int, mapping: Mapping, slot: int) -> int:
         self.invalidate(tag)
         index = self._index(tag)
@@ -92,7 +99,10 @@ class ClusterArray(TlbArray):
         else:
             self.clusters.opened += 1
             if len(one.entries) >= self._ways:
-                self._close(index, victim_of(self._replacement, index, one.entries))
+                victim = victim_of(self._replacement, index, one.entries)
+                if self.spilled is not None:
+                    self.spilled.append(one.entries[victim])
+                self._close(index, victim)
                 evicted = 1
             home = self._open(index, cluster, tag, mapping)
         one.homes[tag] = home

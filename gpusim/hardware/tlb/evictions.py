@@ -42,7 +42,7 @@ class Evictions(Probe[[int, int, Mapping]]):
         self.spilled: list[dict[int, Mapping]] | None = None
         if fill_policy is not None and type(fill_policy).follows:
             self._follower = fill_policy
-            self.spilled = array.spilled = []
+            self._ask()
 
     def listen(self, listener: Callable[[int, int, Mapping], None]) -> None:
         """Call `listener` with every eviction from now on.
@@ -56,12 +56,17 @@ class Evictions(Probe[[int, int, Mapping]]):
                     f"tlb.{self._label}.evict: the array {type(self._array).__qualname__} does not "
                     "hand on what it evicts (spills)"
                 )
-            self.spilled = self._array.spilled = []
+            self._ask()
         super().listen(listener)
+
+    def _ask(self) -> None:
+        self.spilled = []
+        self._array.spill_into(self.spilled)
 
     def announce(self) -> None:
         """The fill policy, and whatever listens, learn what the array has evicted."""
-        assert self.spilled is not None
+        if not self.spilled:
+            return
         for pages in self.spilled:
             for tag, mapping in pages.items():
                 if self.listeners:

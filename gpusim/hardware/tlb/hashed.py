@@ -51,22 +51,48 @@ class HashedArray(ArrayAround):
         self._bits = bits_for(config.entries // config.ways)
         self._mask = (1 << self._bits) - 1
         self._sliced = config.hash == XOR_SLICES
+        self._spilled_inside: list[dict[int, Mapping]] = []
         if self._sliced and self.inside.large_pages == "whole":
             raise OptionError(
                 "hash", f"must not be {XOR_SLICES!r}: the slices would part a large page"
             )
 
     def lookup(self, tag: int, slot: int) -> Mapping | None:
-        return self._look_inside(self._renamed(tag), slot)
+        found = self._look_inside(self._renamed(tag), slot)
+        if self._spilled_inside:
+            self._hand_on()
+        return found
 
     def peek(self, tag: int, slot: int) -> Mapping | None:
         return self.array.peek(self._renamed(tag), slot)
 
     def insert(self, tag: int, mapping: Mapping, slot: int) -> int:
-        return self.array.insert(self._renamed(tag), mapping, slot)
+        evicted = self.array.insert(self._renamed(tag), mapping, slot)
+        if self._spilled_inside:
+            self._hand_on()
+        return evicted
 
     def invalidate(self, tag: int) -> bool:
-        return self.array.invalidate(self._renamed(tag))
+        found = self.array.invalidate(self._renamed(tag))
+        if self._spilled_inside:
+            self._hand_on()
+        return found
+
+    def spill_into(self, spilled: list[dict[int, Mapping]]) -> None:
+        super().spill_into(spilled)
+        self.array.spill_into(self._spilled_inside)
+
+    def _hand_on(self) -> None:
+        """What the array inside has evicted, by its own names; those of larger pages are theirs."""
+        assert self.spilled is not None
+        whole = self.inside.large_pages == "whole"
+        for pages in self._spilled_inside:
+            named = {
+                name if whole and mapping.pages > 1 else self._page_named(name): mapping
+                for name, mapping in pages.items()
+            }
+            self.spilled.append(named)
+        self._spilled_inside.clear()
 
     def _renamed(self, tag: int) -> int:
         """The name of a page inside: the low bits of its base are the index of its set."""
@@ -94,3 +120,11 @@ class HashedArray(ArrayAround):
             rest >>= 1
         index = parity << bits | fold
         return tag & ~VPN_MASK | (base << self._bits | index) << self._shift | inside
+
+    def _page_named(self, name: int) -> int:
+        """The page that has a name inside."""
+        if not self._sliced:
+            return self._renamed(name)  # the bits above those that change are the page's own
+        page = name & VPN_MASK
+        base, inside = page >> self._shift >> self._bits, page & (1 << self._shift) - 1
+        return name & ~VPN_MASK | base << self._shift | inside

@@ -81,6 +81,8 @@ class TlbLevel(Stage, FirstTlb, Turning):
         self._states_cycles = self.traits.states_cycles
         self.fill_policy = fill_policy
         self._follows = fill_policy is not None and type(fill_policy).follows
+        self._lookups_evict = config.victims is not None
+        """An entry that comes back from a victim buffer takes the place of another one."""
         self.mshr_policy = mshr_policy
         if mshr_policy is not None:
             mshr_policy.adopt(array)
@@ -164,6 +166,8 @@ class TlbLevel(Stage, FirstTlb, Turning):
     def lookup(self, tag: int, requester: Requester) -> Mapping | None:
         """What covers the page, or None (then call `miss`); a hit is counted here."""
         mapping = self.array.lookup(tag, self._slot(requester))
+        if self._lookups_evict:
+            self.on_evict.announce()
         if self.fill_policy is not None:
             if mapping is None:
                 mapping = self.fill_policy.find(tag, requester)
@@ -272,9 +276,12 @@ class TlbLevel(Stage, FirstTlb, Turning):
         self.array.invalidate(tag)
         if self.on_invalidate.listeners:
             self.on_invalidate(self._index, tag)
+        self.on_evict.announce()
 
     def warm(self, tag: int, requester: Requester) -> Mapping:
         mapping = self.array.lookup(tag, self._slot(requester))
+        if self._lookups_evict:
+            self.on_evict.announce()
         policy = self.fill_policy
         if mapping is None and policy is not None:
             mapping = policy.find(tag, requester)
@@ -286,8 +293,7 @@ class TlbLevel(Stage, FirstTlb, Turning):
             self.array.insert(tag, below, self._slot(requester))
             if self.on_keep.listeners:
                 self.on_keep(self._index, tag, below)
-            if self.on_evict.spilled:
-                self.on_evict.announce()
+            self.on_evict.announce()
         return below
 
     def reach(self) -> int | None:
@@ -331,6 +337,8 @@ class TlbLevel(Stage, FirstTlb, Turning):
     def _look_for_prefetch(self, translation: Translation) -> Mapping | None:
         """Look up a page for a prefetch: counted apart, and without effect on `fill_policy`."""
         mapping = self.array.lookup(translation.tag, self._slot(translation))
+        if self._lookups_evict:
+            self.on_evict.announce()
         if mapping is not None:
             counters = self.prefetches[translation.app]
             counters.lookups += 1

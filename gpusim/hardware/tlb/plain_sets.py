@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpusim.core.mapping import Mapping
 from gpusim.core.mapping_sets import MappingSets, first_page
 from gpusim.core.replacement import Replacement
-from gpusim.hardware.tlb.sets import Entry, PlainSet, TlbSet
+from gpusim.hardware.tlb.sets import Entry, PlainSet, SetKind, TlbSet
 
 
 class PlainMappingSets(MappingSets):
@@ -62,16 +62,18 @@ class PlainMappingSets(MappingSets):
 
 
 class KindMappingSets(MappingSets):
-    """Sets of any kind, which do not tell what goes.
+    """Sets of any kind.
 
     Args:
         sets: they decide themselves what an entry covers.
+        kind: of them.
     """
 
-    __slots__ = ("_sets",)
+    __slots__ = ("_kind", "_sets")
 
-    def __init__(self, sets: list[TlbSet]) -> None:
+    def __init__(self, sets: list[TlbSet], kind: SetKind) -> None:
         self._sets = sets
+        self._kind = kind
 
     def find(self, index: int, key: int) -> Mapping | None:
         entry = self._sets[index].find(key)
@@ -80,7 +82,13 @@ class KindMappingSets(MappingSets):
     def insert(
         self, index: int, key: int, mapping: Mapping, spilled: list[dict[int, Mapping]] | None
     ) -> int:
-        return self._sets[index].insert(Entry(key, mapping))
+        evicted = self._sets[index].insert(Entry(key, mapping))
+        gone = self._kind.gone
+        if gone:
+            assert spilled is not None
+            spilled += [{one.tag: one.mapping} for one in gone]
+            gone.clear()
+        return evicted
 
     def remove(self, index: int, key: int) -> bool:
         return self._sets[index].remove(key)

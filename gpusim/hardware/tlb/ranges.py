@@ -55,6 +55,9 @@ class RangesArray(ArrayAround):
     def __init__(self, array: TlbArray, config: TlbConfig) -> None:
         super().__init__(array)
         self._shift = bits_for(config.sub_entries)
+        self._spilled_inside: list[dict[int, Mapping]] = []
+        self._kept: dict[int, Range] = {}
+        """By number: the ranges that are there, if their pages are told."""
 
     def traits(self) -> ArrayTraits:
         return evolve(
@@ -63,6 +66,8 @@ class RangesArray(ArrayAround):
 
     def lookup(self, tag: int, slot: int) -> Mapping | None:
         found = self._look_inside(tag >> self._shift, slot)
+        if self._spilled_inside:
+            self._hand_on()
         if found is None:
             return None
         assert isinstance(found, Range)
@@ -79,10 +84,37 @@ class RangesArray(ArrayAround):
         if known is not None:
             assert isinstance(known, Range)
             mapped = {**known.mapped, tag: mapping}
-        return self.array.insert(base, Range(base, mapped), slot)
+        made = Range(base, mapped)
+        if self.spilled is not None:
+            self._kept[base] = made
+        evicted = self.array.insert(base, made, slot)
+        if self._spilled_inside:
+            self._hand_on()
+        return evicted
 
     def invalidate(self, tag: int) -> bool:
-        return self.array.invalidate(tag >> self._shift)
+        base = tag >> self._shift
+        if self.spilled is not None and (gone := self._kept.pop(base, None)) is not None:
+            self.spilled.append({page: one for page, one in gone.mapped.items() if page != tag})
+        return self.array.invalidate(base)
+
+    def flush(self) -> None:
+        super().flush()
+        self._kept.clear()
+
+    def _hand_on(self) -> None:
+        """Pages of the ranges that the array inside has evicted."""
+        assert self.spilled is not None
+        for ranges in self._spilled_inside:
+            for base, gone in ranges.items():
+                assert isinstance(gone, Range)
+                self.spilled.append(gone.mapped)
+                self._kept.pop(base, None)
+        self._spilled_inside.clear()
+
+    def spill_into(self, spilled: list[dict[int, Mapping]]) -> None:
+        super().spill_into(spilled)
+        self.array.spill_into(self._spilled_inside)
 
     def storage(self, dimensions: Dimensions) -> Sequence[Storage] | None:
         return self.array.storage(evolve(dimensions, page_bits=dimensions.page_bits - self._shift))

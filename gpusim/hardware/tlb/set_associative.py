@@ -18,7 +18,7 @@ from gpusim.core.structures import Dimensions, Storage, bits_for
 from gpusim.core.unboxed import MYPYC
 from gpusim.hardware.tlb.array import ArrayTraits, TlbArray, state_cycles
 from gpusim.hardware.tlb.plain_sets import KindMappingSets, PlainMappingSets
-from gpusim.hardware.tlb.sets import PlainSet, PlainSets, SetKind, stages_of
+from gpusim.hardware.tlb.sets import PlainSet, PlainSets, SetKind, spills_of, stages_of
 
 if MYPYC:
     from gpusim.core.compiled_only.lru_mapping_sets import LruMappingSets
@@ -54,6 +54,13 @@ class ArrayOfSets(TlbArray):
     def attach(self, signals: Signals) -> None:
         self._kind.attach(signals)
 
+    def traits(self) -> ArrayTraits:
+        return evolve(super().traits(), spills=spills_of(self._kind))
+
+    def spill_into(self, spilled: list[dict[int, Mapping]]) -> None:
+        super().spill_into(spilled)
+        self._kind.gone = []
+
     def flush(self) -> None:
         for one in self._sets:
             one.clear()
@@ -88,7 +95,7 @@ class SetAssociativeArray(ArrayOfSets):
         """Sizes of larger pages that have come, as powers of two."""
         plain = [one for one in self._sets if isinstance(one, PlainSet)]
         self._plain = bool(plain)
-        self._mappings: MappingSets = KindMappingSets(self._sets)
+        self._mappings: MappingSets = KindMappingSets(self._sets, self._kind)
         if plain:
             self._mappings = PlainMappingSets(plain, self._kind.replacement)
         own = type(self._kind) is PlainSets and is_plain_lru(self._kind.replacement)
@@ -97,11 +104,9 @@ class SetAssociativeArray(ArrayOfSets):
 
     def traits(self) -> ArrayTraits:
         stated = super().traits()
-        if self._of_ranges:
-            return evolve(stated, hashable=True)
-        if not self._plain:
-            return stated
-        return evolve(stated, large_pages="whole", hashable=True, spills=True)
+        if self._plain and not self._of_ranges:
+            return evolve(stated, large_pages="whole", hashable=True)
+        return evolve(stated, hashable=self._of_ranges, spills_entries=False)
 
     def reach(self) -> int | None:
         return self._entries if self._plain and not self._large else None

@@ -71,8 +71,8 @@ class Ways:
             self._replacement.touch(self._index, key)
         return entry
 
-    def put(self, key: int, entry: Entry) -> int:
-        """Keep an entry; returns how many were evicted for it."""
+    def put(self, key: int, entry: Entry, gone: list[Entry] | None = None) -> int:
+        """Keep an entry; returns how many were evicted for it, which `gone` takes."""
         entries = self.entries
         if key in entries:
             entries[key] = entry
@@ -81,8 +81,12 @@ class Ways:
         evicted = 0
         if len(entries) >= self.capacity:
             if not self.capacity:
+                if gone is not None:
+                    gone.append(entry)
                 return 0
-            self.take(victim_of(self._replacement, self._index, entries))
+            victim = self.take(victim_of(self._replacement, self._index, entries))
+            if gone is not None and victim is not None:
+                gone.append(victim)
             evicted = 1
         entries[key] = entry
         self._replacement.insert(self._index, key)
@@ -124,6 +128,9 @@ class TlbSet(Protocol):
     def clear(self) -> None:
         """Forget everything."""
 
+    def kept(self) -> list[Entry]:
+        """What it holds; asked of sets whose kind spills."""
+
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class SetKind(Policy):
@@ -136,9 +143,13 @@ class SetKind(Policy):
     Attributes:
         extra_cycles: pipeline stages that a lookup takes beyond the latency of the level.
         replacement: in charge of all the sets.
+        spills: its sets put entries that they evict into `gone`, if there is such a list.
+        gone: that list; None: they are forgotten.
     """
 
     extra_cycles: int = 0
+    spills: bool = False
+    gone: list[Entry] | None = None
 
     def __init__(self, config: TlbConfig, *ways: int) -> None:
         self.replacement = make_replacement(config.replacement, *(ways or (config.ways,)))
@@ -172,6 +183,13 @@ def stages_of(kind: SetKind) -> int:
     return cycles
 
 
+def spills_of(kind: SetKind) -> bool:
+    """`spills` of a kind of sets, whose class may state it."""
+    stated: Any = kind
+    spills: bool = stated.spills
+    return spills
+
+
 open_slot(Slot.TLB_SET, SetKind, "config")
 
 
@@ -190,10 +208,15 @@ class PlainSet(Ways):
     def remove(self, tag: int) -> bool:
         return self.take(tag) is not None
 
+    def kept(self) -> list[Entry]:
+        return list(self.entries.values())
+
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class PlainSets(SetKind):
     """Sets of `ways` translations."""
+
+    spills = True
 
     def __init__(self, config: TlbConfig) -> None:
         super().__init__(config)

@@ -101,6 +101,8 @@ class StarArray(TlbArray):
 
     replaces = True
     hashable = True
+    spills = True
+    spills_entries = False
 
     def __init__(
         self,
@@ -136,6 +138,8 @@ class StarArray(TlbArray):
         self._replacement = make_replacement(config.replacement, config.ways)
         self._sets = [_Set(self._replacement, config.ways) for _ in range(sets)]
         self._numbered = 0
+        self._gone: dict[int, Mapping] = {}
+        """Pages that have left the array for the one that is inserted."""
         self.star = StarCounters()
         self.evicted = EvictedEntries(config.sub_entries)
 
@@ -157,12 +161,18 @@ class StarArray(TlbArray):
             one.use(base.entry)
         return mapping
 
+    def peek(self, tag: int, slot: int) -> Mapping | None:
+        vpb = tag >> self._shift
+        base = self._sets[vpb & self._mask].bases.get(vpb)
+        return None if base is None else base.pages.get(tag)
+
     def insert(self, tag: int, mapping: Mapping, slot: int) -> int:
         vpb = tag >> self._shift
         one = self._sets[vpb & self._mask]
         base = one.bases.get(vpb)
         evicted = 0
         added = None
+        self._gone.clear()
         if base is None:
             full = len(one.entries) >= self._ways
             entry = self._partner(one, vpb) if full else None
@@ -177,9 +187,11 @@ class StarArray(TlbArray):
             base = self._join(one, entry, vpb)
         elif len(base.pages) >= base.entry.layout.quota and tag not in base.pages:
             self._favour(one, base)
-        self.star.conflicts += base.entry.place(base, tag, mapping)
+        self.star.conflicts += base.entry.place(base, tag, mapping, self._gone)
         if base.entry is not added:
             one.use(base.entry)
+        if self.spilled is not None and self._gone:
+            self.spilled.append(dict(self._gone))
         return evicted
 
     def invalidate(self, tag: int) -> bool:
@@ -287,7 +299,7 @@ class StarArray(TlbArray):
     def _lay_out(self, entry: SharedEntry, bases: int) -> int:
         """Give an entry the layout for `bases` bases; returns how many of its pages are lost."""
         layouts = self._sequential if self._is_sequential(entry) else self._stride
-        return 0 if layouts[bases] is entry.layout else entry.arrange(layouts[bases])
+        return 0 if layouts[bases] is entry.layout else entry.arrange(layouts[bases], self._gone)
 
     def _is_sequential(self, entry: SharedEntry) -> bool:
         """The layout of a shared entry, or the one that it will have."""
@@ -314,7 +326,10 @@ class StarArray(TlbArray):
         self.star.reverts += len(kept) == 1
         self.star.demotions += len(kept) == 2
         self.star.dropped_bases += len(dropped)
-        self.star.dropped_pages += sum(len(other.pages) for other in dropped)
+        for other in dropped:
+            self.star.dropped_pages += len(other.pages)
+            if self.spilled is not None:
+                self._gone.update(other.pages)
         entry.bases = [other for other in entry.bases if other in kept]
         self._lay_out(entry, len(kept))
         one.forget(dropped)
@@ -324,6 +339,9 @@ class StarArray(TlbArray):
         entry = one.entries[victim_of(one.replacement, one.index, one.entries)]
         first = entry.bases[0]
         self.evicted.add(first.vpb << self._shift, entry.used)
+        if self.spilled is not None:
+            for base in entry.bases:
+                self._gone.update(base.pages)
         one.remove(entry)
         one.forget(entry.bases)
 

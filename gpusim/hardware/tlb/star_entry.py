@@ -84,8 +84,8 @@ class SharedEntry:
         self.bases.insert(number, base)
         return base
 
-    def arrange(self, layout: Layout) -> int:
-        """Move all pages to where a layout keeps them; returns how many are lost.
+    def arrange(self, layout: Layout, gone: dict[int, Mapping]) -> int:
+        """Move all pages to where a layout keeps them; returns how many are lost (`gone`).
 
         Of aliases the one used last stays.
         """
@@ -97,16 +97,19 @@ class SharedEntry:
             if len(latest) < len(base.pages):
                 lost += len(base.pages) - len(latest)
                 stay = set(latest.values())
+                gone.update({tag: one for tag, one in base.pages.items() if tag not in stay})
                 base.pages = {tag: one for tag, one in base.pages.items() if tag in stay}
         return lost
 
-    def place(self, base: Base, tag: int, mapping: Mapping) -> int:
-        """Put a page where its base keeps it; returns how many pages it replaced."""
+    def place(self, base: Base, tag: int, mapping: Mapping, gone: dict[int, Mapping]) -> int:
+        """Put a page where its base keeps it; returns how many pages it replaced (`gone`)."""
         pages = base.pages
         replaced = 0
         if pages.pop(tag, None) is None:
             for alias in self.layout.aliases:
-                if pages.pop(tag ^ alias, None) is not None:
+                other = pages.pop(tag ^ alias, None)
+                if other is not None:
+                    gone[tag ^ alias] = other
                     replaced += 1
         pages[tag] = mapping
         return replaced
@@ -133,23 +136,23 @@ class LazyEntry(SharedEntry):
         super().__init__(layout, number)
         self.strays: set[int] = set()
 
-    def arrange(self, layout: Layout) -> int:
+    def arrange(self, layout: Layout, gone: dict[int, Mapping]) -> int:
         if layout.bases == 1:
-            return super().arrange(layout)
+            return super().arrange(layout, gone)
         self.layout = layout
         self.strays = {tag for tag in self.bases[0].pages if tag & layout.replaced}
         return 0
 
-    def place(self, base: Base, tag: int, mapping: Mapping) -> int:
+    def place(self, base: Base, tag: int, mapping: Mapping, gone: dict[int, Mapping]) -> int:
         pages = base.pages
         bit = self.layout.replaced
         replaced = 0
         if bit and tag not in pages:
             if tag ^ bit in pages and tag ^ bit not in self.strays:
-                del pages[tag ^ bit]
+                gone[tag ^ bit] = pages.pop(tag ^ bit)
                 replaced = 1
             if base.number:
-                replaced += self._move_stray(tag | bit)
+                replaced += self._move_stray(tag | bit, gone)
         pages.pop(tag, None)
         pages[tag] = mapping
         return replaced
@@ -158,7 +161,7 @@ class LazyEntry(SharedEntry):
         self.strays.discard(tag)
         return super().remove(base, tag)
 
-    def _move_stray(self, place: int) -> int:
+    def _move_stray(self, place: int, gone: dict[int, Mapping]) -> int:
         """Move the stray from the sub-entry of a page, if there is one; returns 1 if it is lost."""
         first = self.bases[0]
         size = self.layout.quota * 2
@@ -168,5 +171,5 @@ class LazyEntry(SharedEntry):
         self.strays.discard(stray)
         if stray ^ self.layout.replaced not in first.pages:
             return 0
-        del first.pages[stray]
+        gone[stray] = first.pages.pop(stray)
         return 1

@@ -55,13 +55,22 @@ class StaticWaysArray(TlbArray):
             most_spaces=self._most_spaces,
             large_pages=part.large_pages,
             hashable=part.hashable,
+            spills=part.spills,
+            spills_entries=False,
         )
 
     def attach(self, signals: Signals) -> None:
         if self._equal:
             self._parts = self._dealt_out(_equal_parts(self._config.ways, signals.apps))
+            if self.spilled is not None:
+                self.spill_into(self.spilled)
         for part in self._parts:
             part.attach(signals)
+
+    def spill_into(self, spilled: list[dict[int, Mapping]]) -> None:
+        super().spill_into(spilled)
+        for part in self._parts:
+            part.spill_into(spilled)
 
     def lookup(self, tag: int, slot: int) -> Mapping | None:
         part = self._parts[tag >> ASID_SHIFT]

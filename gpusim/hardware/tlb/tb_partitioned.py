@@ -78,6 +78,8 @@ class TbPartitionedArray(ArrayOfSets):
         self._own: dict[int, range] = {}
         self._searched: dict[int, Sequence[int]] = {}
         """By slot: the sets that a lookup searches, in that order."""
+        self._left: list[Entry] = []
+        """Entries that have left their sets, if their pages are told."""
         self.partition = PartitionCounters()
         self.begin_kernel(1)
 
@@ -107,6 +109,9 @@ class TbPartitionedArray(ArrayOfSets):
         }
         self._searched = dict(self._own)
         if self._flush_on_kernel:
+            if self.spilled is not None:
+                for one in self._sets:
+                    self._left += one.kept()
             self.flush()
 
     def lookup(self, tag: int, slot: int) -> Mapping | None:
@@ -139,7 +144,10 @@ class TbPartitionedArray(ArrayOfSets):
                 evicted = self._evict(victim, home, slot)
         entry = Entry(tag, mapping)
         self._use(entry, slot)
-        return evicted + sets[home].insert(entry)
+        evicted += sets[home].insert(entry)
+        if self.spilled is not None:
+            self._hand_on(self.spilled)
+        return evicted
 
     def invalidate(self, tag: int) -> bool:
         """Forget one page in all sets: several blocks may have it."""
@@ -179,7 +187,26 @@ class TbPartitionedArray(ArrayOfSets):
 
     def _evict(self, victim: Entry, index: int, slot: int) -> int:
         """An entry has left a set for one of a block; returns how many are lost."""
+        self._lose(victim)
         return 1
+
+    def _lose(self, entry: Entry) -> None:
+        """An entry is not there any more."""
+        if self.spilled is not None:
+            self._left.append(entry)
+
+    def _hand_on(self, spilled: list[dict[int, Mapping]]) -> None:
+        """Pages have left for good of which no other block has an entry."""
+        gone = self._kind.gone
+        assert gone is not None
+        left = {one.tag: one.mapping for one in (*self._left, *gone)}
+        self._left.clear()
+        gone.clear()
+        if left:
+            for one in self._sets:
+                for entry in one.kept():
+                    left.pop(entry.tag, None)
+            spilled += [{tag: mapping} for tag, mapping in left.items()]
 
 
 register_policy(Slot.TLB_ARRAY, "tb-partitioned", TbPartitionedArray)

@@ -159,10 +159,10 @@ class TbPartitionedSharedArray(TbPartitionedArray):
         foreign = index + 1 not in own
         adjacent = self._next[slot][:1] if foreign else range(index + 1, index + 2)
         if index not in own or self._is_empty(victim) or not adjacent:
-            return 1
+            return super()._evict(victim, index, slot)
         lost = self._move(victim, adjacent.start, slot)
         if lost is None:
-            return 1
+            return super()._evict(victim, index, slot)
         if foreign and not self._flags[slot]:
             self._set_flag(slot, raised=True)
         return lost
@@ -177,6 +177,7 @@ class TbPartitionedSharedArray(TbPartitionedArray):
             if stale is None:
                 return None
             target.remove(stale.tag)
+            self._lose(stale)
             self.sharing.stale_replaced += 1
             lost = 1
         self.sharing.spills += 1

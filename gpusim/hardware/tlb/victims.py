@@ -39,19 +39,19 @@ class VictimBuffer(ArrayAround):
         config: the TLB; `victims` entries.
 
     Raises:
-        OptionError: the array does not hand on what it evicts.
+        OptionError: the array does not hand on whole entries.
     """
 
     def __init__(self, array: TlbArray, config: TlbConfig) -> None:
         super().__init__(array)
-        if not self.inside.spills:
+        if not (self.inside.spills and self.inside.spills_entries):
             raise OptionError(
                 "victims",
-                f"of no effect: the array {config.array.policy!r} does not hand on what "
-                "it evicts; leave it out",
+                f"of no effect: the array {config.array.policy!r} does not hand on "
+                "whole entries that it evicts; leave it out",
             )
         self._spilled: list[dict[int, Mapping]] = []
-        array.spilled = self._spilled
+        array.spill_into(self._spilled)
         self._capacity = config.victims or 0
         self._shift = bits_for(config.sub_entries)
         self._entries: dict[int, dict[int, Mapping]] = {}
@@ -118,11 +118,17 @@ class VictimBuffer(ArrayAround):
         lost = 0
         for pages in self._spilled:
             if self.inside.large_pages == "whole" and next(iter(pages.values())).pages > 1:
+                self._lose(pages)
                 continue
             self.buffer.victims += 1
             self._entries[next(iter(pages)) >> self._shift] = pages
             if len(self._entries) > self._capacity:
-                del self._entries[next(iter(self._entries))]
+                self._lose(self._entries.pop(next(iter(self._entries))))
                 lost += 1
         self._spilled.clear()
         return lost
+
+    def _lose(self, pages: dict[int, Mapping]) -> None:
+        """Pages leave the array and the buffer."""
+        if self.spilled is not None:
+            self.spilled.append(pages)

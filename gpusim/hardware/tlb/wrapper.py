@@ -37,6 +37,8 @@ class ArrayAround(TlbArray):
             fills_every_slot=inside.fills_every_slot,
             most_spaces=inside.most_spaces,
             large_pages=inside.large_pages,
+            spills=inside.spills,
+            spills_entries=inside.spills_entries,
         )
 
     def attach(self, signals: Signals) -> None:

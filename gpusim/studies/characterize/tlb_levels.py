@@ -273,7 +273,7 @@ class PolicyLevel(Level):
             if policy is not None:
                 policy.attach(board.at(sms))
                 if type(policy).follows:
-                    array.spilled = []
+                    array.spill_into([])
             self._arrays.append(array)
             self._policies.append(policy)
         traits = self._arrays[0].traits()
