@@ -16,7 +16,8 @@ from gpusim.core.registry import Slot, make_policy, policy
 from gpusim.core.replacement import Replacement, ReplacementByWay, make_replacement
 from gpusim.core.request import MemoryRequest, Purpose, Requester, Translation
 from gpusim.core.signals import Signals
-from gpusim.core.stage import Stage, StageProcess, StageSite
+from gpusim.core.stage import Stage, StageSite
+from gpusim.core.stage_process import StageProcess
 from gpusim.core.structures import Dimensions, Storage, bits_for
 from gpusim.core.warp_program import Buffer, Launch
 from gpusim.hardware.cache import CacheBypass

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from gpusim.core.law import Law
-from gpusim.core.stage import Prefetches, Stage, StageProcess
+from gpusim.core.stage import Prefetches, Stage
+from gpusim.core.stage_process import StageProcess
 from gpusim.core.warp_program import SECTOR_BYTES
 from gpusim.hardware.paging import HEADER_BYTES
 from gpusim.machine.machine import Machine

@@ -10,7 +10,8 @@ from gpusim.config.schema import GpuConfig, StageConfig
 from gpusim.core.mapping import Mapping
 from gpusim.core.policy import Option, PolicyConfig
 from gpusim.core.request import Purpose, Translation
-from gpusim.core.stage import StageProcess, StageSite
+from gpusim.core.stage import StageSite
+from gpusim.core.stage_process import StageProcess
 
 EACH_WAY = 3
 

@@ -14,7 +14,7 @@ from gpusim.core.mapping import Mapping
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.request import Translation
 from gpusim.core.signals import Signals
-from gpusim.core.stage import StageProcess
+from gpusim.core.stage_process import StageProcess
 from gpusim.core.warp_program import Buffer
 from gpusim.files.units import cycles
 from gpusim.hardware.tlb import SubEntryArray, make_array

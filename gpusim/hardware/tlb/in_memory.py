@@ -18,7 +18,8 @@ from gpusim.core.mapping import Mapping
 from gpusim.core.metrics import FRACTION, Metric, Ratio, declare_metrics
 from gpusim.core.registry import Slot, register_policy
 from gpusim.core.request import Translation
-from gpusim.core.stage import StageProcess, StageSite
+from gpusim.core.stage import StageSite
+from gpusim.core.stage_process import StageProcess
 from gpusim.core.structures import Dimensions, Storage
 
 ENTRY_BYTES: Final = 16

@@ -19,7 +19,8 @@ from gpusim.core.metrics import FRACTION, Metric, Ratio, declare_metrics
 from gpusim.core.registry import Slot, register_policy
 from gpusim.core.request import Purpose, Translation
 from gpusim.core.signals import Signals
-from gpusim.core.stage import StageProcess, StageSite
+from gpusim.core.stage import StageSite
+from gpusim.core.stage_process import StageProcess
 from gpusim.core.structures import Dimensions, Storage
 
 _PREFETCH: Final = int(Purpose.PREFETCH)

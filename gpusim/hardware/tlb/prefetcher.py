@@ -14,7 +14,8 @@ from gpusim.core.errors import at_least
 from gpusim.core.mapping import Mapping
 from gpusim.core.metrics import FRACTION, Metric, Ratio, declare_metrics
 from gpusim.core.request import Purpose, Translation
-from gpusim.core.stage import StageProcess, StageSite
+from gpusim.core.stage import StageSite
+from gpusim.core.stage_process import StageProcess
 from gpusim.core.structures import Dimensions, Storage
 
 Stream = tuple[int, int, int]

@@ -15,7 +15,8 @@ from mypy_extensions import mypyc_attr
 from gpusim.core.counters import count
 from gpusim.core.registry import Slot, register_policy
 from gpusim.core.request import Translation
-from gpusim.core.stage import StageProcess, StageSite
+from gpusim.core.stage import StageSite
+from gpusim.core.stage_process import StageProcess
 from gpusim.core.structures import Dimensions, Storage
 
 LARGE: Final = 2 << 20
