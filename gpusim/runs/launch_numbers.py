@@ -17,7 +17,7 @@ from attrs import define, frozen
 from numpy.typing import NDArray
 
 from gpusim.core.metrics import Scope, made_of_largest
-from gpusim.hardware.sm.block_scheduler import LaunchRecord
+from gpusim.hardware.sm.running import LaunchRecord
 from gpusim.machine import Machine
 from gpusim.results.run_data import ByLaunch, KernelFacts, NumberFacts, SummaryValue
 from gpusim.runs.counter_reader import CounterReader

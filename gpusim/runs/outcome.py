@@ -11,7 +11,8 @@ from gpusim.config.auxiliary import SIDE_CACHES
 from gpusim.config.load import LoadedModel
 from gpusim.core.stop import Stop
 from gpusim.core.version import __version__
-from gpusim.hardware.sm.block_scheduler import BlockScheduler, LaunchRecord
+from gpusim.hardware.sm.block_scheduler import BlockScheduler
+from gpusim.hardware.sm.running import LaunchRecord
 from gpusim.machine import Machine
 from gpusim.programs.kernel import Program
 from gpusim.results.run_data import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gpusim.hardware.sm.block_scheduler import LaunchRecord
+from gpusim.hardware.sm.running import LaunchRecord
 from gpusim.hardware.sm.untimed.scheduler import SkippingScheduler
 from gpusim.machine import Machine
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 
-from attrs import define, evolve, frozen
+from attrs import evolve, frozen
 from mypy_extensions import mypyc_attr
 
 from gpusim.config.schema import GpuConfig
@@ -16,90 +16,10 @@ from gpusim.core.warp_program import Application, Launch
 from gpusim.hardware.sm.block_placement import BlockPlacement
 from gpusim.hardware.sm.launch_queue import LaunchQueue
 from gpusim.hardware.sm.occupancy import Occupancy, blocks_per_sm
+from gpusim.hardware.sm.running import LaunchRecord, Running, RunningCall
 from gpusim.hardware.sm.sm import Sm
 from gpusim.hardware.sm.start_rate import StartRate
 from gpusim.hardware.sm.warp import Block, Seat
-
-
-@define
-class LaunchRecord:
-    """What became of one launch.
-
-    Attributes:
-        app: index of the application.
-        index: number of the launch within it.
-        kernel: its name.
-        blocks: that were placed.
-        begin: cycle of the launch.
-        end: cycle in which its last block had ended.
-        work_begin: cycle from which on blocks were placed: `begin` and what a launch takes.
-        stream: its stream; 0 is the default one.
-        gpu: the GPU that it names, of those of its application; -1: all.
-    """
-
-    app: int
-    index: int
-    kernel: str
-    blocks: int
-    begin: int
-    end: int
-    work_begin: int
-    stream: int
-    gpu: int = -1
-
-
-class Running:
-    """A launch that is under way.
-
-    Args:
-        launch: it.
-        record: what becomes of it.
-        blocks: that an SM holds at once if it holds no others.
-
-    Attributes:
-        total: blocks to place.
-        next: the first block that has not been placed.
-        resident: blocks that have been placed and have not ended.
-        works: whether blocks may be placed: what a launch takes has passed.
-    """
-
-    __slots__ = ("blocks", "launch", "next", "record", "resident", "total", "works")
-
-    def __init__(self, launch: Launch, record: LaunchRecord, blocks: int) -> None:
-        self.launch = launch
-        self.record = record
-        self.blocks = blocks
-        self.total = launch.blocks
-        self.next = 0
-        self.resident = 0
-        self.works = False
-
-    def is_over(self) -> bool:
-        """Whether all its blocks have been placed, and have ended."""
-        return self.next >= self.total and not self.resident
-
-
-class RunningCall(Running):
-    """A call of the host that is under way.
-
-    Args:
-        call: it.
-        record: what becomes of it.
-
-    Attributes:
-        call: it.
-        done: whether all its pieces are mapped or unmapped.
-    """
-
-    __slots__ = ("call", "done")
-
-    def __init__(self, call: MappingCall, record: LaunchRecord) -> None:
-        super().__init__(call, record, 0)
-        self.call = call
-        self.done = False
-
-    def is_over(self) -> bool:
-        return self.done
 
 
 @frozen(eq=False)

@@ -13,14 +13,10 @@ from gpusim.core.copy_order import CopyOrder
 from gpusim.core.engine import NEVER, EventLoop, Port
 from gpusim.core.warp_program import Launch
 from gpusim.hardware.sm.block_placement import BlockPlacement, Fits
-from gpusim.hardware.sm.block_scheduler import (
-    ApplicationSite,
-    BlockScheduler,
-    LaunchRecord,
-    Running,
-)
+from gpusim.hardware.sm.block_scheduler import ApplicationSite, BlockScheduler
 from gpusim.hardware.sm.block_shares import BlockShares
 from gpusim.hardware.sm.occupancy import Occupancy
+from gpusim.hardware.sm.running import LaunchRecord, Running
 from gpusim.hardware.sm.sm import Sm
 from gpusim.hardware.sm.start_rate import StartRate
 

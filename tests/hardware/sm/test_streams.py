@@ -12,7 +12,7 @@ from gpusim.config.schema import GpuConfig
 from gpusim.core.errors import UserError
 from gpusim.core.streams import StreamUse
 from gpusim.files.units import Bytes, cycles
-from gpusim.hardware.sm.block_scheduler import LaunchRecord
+from gpusim.hardware.sm.running import LaunchRecord
 from tests.hardware.sm.observed import Observed, launch, tenant
 from tests.machine.bench import SMALL, ScriptedLaunch, change
 

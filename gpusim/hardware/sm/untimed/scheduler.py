@@ -16,7 +16,6 @@ from gpusim.core.copies import Copy
 from gpusim.core.engine import Probe
 from gpusim.core.streams import DEFAULT_STREAM
 from gpusim.core.warp_program import Application, LaneChunk, Launch, Segment
-from gpusim.hardware.sm.block_scheduler import LaunchRecord, RunningCall
 from gpusim.hardware.sm.node_scheduler import (
     GpuSeats,
     NodeScheduler,
@@ -25,6 +24,7 @@ from gpusim.hardware.sm.node_scheduler import (
     SharedLaunch,
 )
 from gpusim.hardware.sm.occupancy import Occupancy
+from gpusim.hardware.sm.running import LaunchRecord, RunningCall
 from gpusim.hardware.sm.sm import Sm
 from gpusim.hardware.sm.start_rate import StartRate
 from gpusim.hardware.sm.untimed.accesses import Ints, Touched, touched_in
