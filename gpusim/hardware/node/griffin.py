@@ -28,9 +28,8 @@ _COUNTER_BITS: Final = 8
 class DelayedFirstTouch(PagePlacement):
     """A page lies with the GPU that touches it first, unless that has more than its share.
 
-    Griffin leaves such a page with the CPU, until it is touched again; a node has no such memory
-    here, so it goes to the GPU that has fewest pages, the next one after the toucher if several
-    have [our choice].
+    Griffin leaves such a page with the CPU, until it is touched again.  Here it goes to the GPU
+    that has fewest pages, the next one after the toucher if several have [our choice].
 
     Args:
         gpus, page_bytes: see `PagePlacement`.

@@ -37,6 +37,7 @@ from tests.machine.bench import SMALL, Script, change
 from tests.machine.node_bench import node
 from tests.machine.test_node_pages import COPY, HOST, ON_TOUCH, STORM, TRIP
 from tests.machine.test_node_pages import FAULT as FAR_FAULT
+from tests.quick import quick
 
 ABSENT = FAULT + FAR_FAULT
 """The first walk finds nothing, the host's MMU neither; then the page is asked for as on one
@@ -209,6 +210,21 @@ def test_storms_of_moves_and_departures_end_and_have_equal_digests(
     with first, again:
         assert first.digest == again.digest
         assert first.summary["transactions"] == told["transactions"]
+
+
+BESIDE = ["table-hashed", "walk-warps", "idyll", "trans-fw", "griffin", "memory-walks+mask"]
+
+
+@pytest.mark.parametrize("recipes", quick(BESIDE, "idyll"))
+def test_mechanisms_go_with_it(recipes: str) -> None:
+    """Each ends and conserves: page tables, walkers, and what follows tables of GPUs."""
+    settings_ = STORM | OVERSUBSCRIBED
+    if recipes in ("idyll", "griffin"):
+        del settings_["node.remote"]
+    model = gpusim.load_model("tiny", [*recipes.split("+"), "demand-paging"], settings_)
+    sizes = {"log2_words": 14, "threads": 256, "updates": 1}
+    with gpusim.simulate(model, gpusim.load_workload("gups", "smoke", overrides=sizes)) as result:
+        assert result.summary["pages_out"] > 0
 
 
 def test_copies_are_refused() -> None:
