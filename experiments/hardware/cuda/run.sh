@@ -16,20 +16,25 @@ figures() { # NAME LIMIT PROGRAM ARGUMENTS..
     timeout "$limit" "$@" >"$out/more/$name.csv" 2>"$out/more/$name.log" || said "$name ended with $?"
     said "$name: $(wc -l <"$out/more/$name.csv") rows"
 }
-[ -n "$ONLY" ] || ONLY="state arithmetic lanes atomics launch streams chase walks kernels counters triton uvm"
+[ -n "$ONLY" ] || ONLY="state arithmetic lanes atomics slices stores copies launch streams chase walks kernels counters held_back triton uvm"
 for what in $ONLY; do
     case $what in
     state) nvidia-smi -q >"$out/more/state.log" 2>&1 ;;
-    arithmetic | lanes | atomics | launch | streams) figures $what 40 "$programs/$what" ;;
+    arithmetic | lanes | atomics | slices | stores | copies | launch | streams) figures $what 40 "$programs/$what" ;;
     chase | walks) figures $what 80 "$programs/$what" ;;
     kernels) figures kernels 70 "$programs/kernels" ;;
-    counters)
+    counters | held_back)
         known=$(ncu --query-metrics --chip gh100 2>/dev/null | awk '{print $1}')
         wanted=""
         for metric in $(cat "$here/metrics.txt"); do
             grep -qx "${metric%.*}" <<<"$known" && wanted="$wanted,$metric" || said "no metric $metric"
         done
         counted="ncu --clock-control none --csv --page raw --metrics ${wanted#,}"
+        if [ $what = held_back ]; then
+            figures held_back 30 "$programs/held_back"
+            figures held_back_counters 60 $counted "$programs/held_back" once
+            continue
+        fi
         figures counters 150 $counted "$programs/kernels" once
         figures triton_counters 150 $counted -k "regex:vector_add|softmax|matmul|attention|gather_rows" \
             python3 "$here/triton_kernels.py" "$out/triton" once
@@ -38,7 +43,7 @@ for what in $ONLY; do
     uvm)
         echo "test,variant,x,median,least,most,runs,unit" >"$out/more/uvm.csv"
         for round in 1 2 3 4 5; do
-            for test in lone next fresh_lone threads stream random fresh; do
+            for test in lone next fresh_lone threads batches stream random fresh; do
                 timeout 30 "$programs/uvm" $test 128 >>"$out/more/uvm.csv" 2>>"$out/more/uvm.log" ||
                     said "uvm $test ended with $?"
             done

@@ -1,6 +1,6 @@
 // Page faults of managed memory: a lone one, regular and random touches, and what prefetching by the driver makes of them.
 //
-//     ./uvm TEST MEBIBYTES      TEST: lone, next, fresh_lone, stream, random, fresh, threads
+//     ./uvm TEST MEBIBYTES      TEST: lone, next, fresh_lone, stream, random, fresh, threads, batches
 //
 // A process does one test, as the driver's prefetching looks at what was touched before.  At most 256 MiB.
 #include <cstring>
@@ -34,6 +34,39 @@ __global__ void write_all(char* memory, const uint64_t* places, int count) {
     if (i < count) *(uint32_t*)(memory + places[i]) = i;
 }
 
+// As touch_all, and when each thread had its word.
+__global__ void touch_timed(const char* memory, const uint64_t* places, int count, uint64_t* there, uint32_t* out) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= count) return;
+    if (*(volatile const uint32_t*)(memory + places[i]) == 0xffffffff) *out = i;
+    there[i] = nanoseconds();
+}
+
+// Threads that went on within 3 us of each other were waiting for one batch of faults: replays come batch by batch.
+void batches(char* memory, size_t bytes, size_t apart, bool shuffled, uint32_t* out) {
+    memset(memory, 1, bytes);
+    std::vector<uint64_t> places(bytes / apart);
+    for (size_t i = 0; i < places.size(); ++i) places[i] = i * apart;
+    if (shuffled) std::shuffle(places.begin(), places.end(), std::mt19937(1));
+    auto *at = device(places), *there = device<uint64_t>(places.size());
+    touch_timed<<<(places.size() + 31) / 32, 32>>>(memory, at, places.size(), there, out);
+    auto all = host(there, places.size());
+    std::sort(all.begin(), all.end());
+    std::vector<double> sizes, gaps;
+    for (size_t i = 0; i < all.size(); ++i) {
+        bool next = i == 0 || all[i] - all[i - 1] > 3000;
+        if (next && i) gaps.push_back((all[i] - all[i - size_t(sizes.back())]) / 1e3);
+        if (next) sizes.push_back(0);
+        ++sizes.back();
+    }
+    char name[80];
+    snprintf(name, sizeof name, "words %zu KiB apart, %s", apart / KIB, shuffled ? "shuffled" : "in order");
+    figure("batches", std::string(name) + ": all of them", double(places.size()), {(all.back() - all.front()) / 1e3}, "us");
+    figure("batches", std::string(name) + ": how many", double(places.size()), {double(sizes.size())}, "batches");
+    figure("batches", std::string(name) + ": threads of one", double(places.size()), sizes, "threads");
+    if (gaps.size()) figure("batches", std::string(name) + ": from one to the next", double(places.size()), gaps, "us");
+}
+
 int main(int argc, char** argv) {
     std::string test = argc > 1 ? argv[1] : "lone";
     size_t bytes = (argc > 2 ? atoi(argv[2]) : 64) * MIB;
@@ -56,7 +89,10 @@ int main(int argc, char** argv) {
     spin<<<1, 1>>>(100'000'000, device<long long>(2));
     CHECK(cudaDeviceSynchronize());
 
-    if (test == "lone" || test == "next" || test == "fresh_lone") {
+    if (test == "batches") {
+        for (size_t apart : {4 * KIB, 64 * KIB})
+            for (bool shuffled : {false, true}) batches(memory, bytes, apart, shuffled, out);
+    } else if (test == "lone" || test == "next" || test == "fresh_lone") {
         // lone: each in a block of 2 MiB of its own; next: each in the 64 KiB behind those of the one before.
         size_t apart = test == "next" ? 64 * KIB : 2 * MIB;
         std::vector<uint64_t> places;

@@ -48,21 +48,61 @@ def gemm_stored(
         yield
 
 
-@gpu.kernel("gemm_tiled", registers=40, shared=lambda tile: 8 * tile * tile)
-def gemm_tiled(
-    k: gpu.BlockTracer, a: gpu.Floats, b: gpu.Floats, c: gpu.Floats, n: int, tile: int
+@gpu.kernel("gemm_tiled_16", registers=40, shared=2048)
+def gemm_tiled_16(
+    k: gpu.BlockTracer, a: gpu.Floats, b: gpu.Floats, c: gpu.Floats, n: int
 ) -> gpu.Steps:
-    """Tiles in shared memory: of A four words a load (which all lanes share), of B one."""
-    column, row = tile * k.bx + k.tx, tile * k.by + k.ty
+    """Tiles of 16 in shared memory, four to a turn of the compiled loop, whose loads are ahead.
+
+    The first two tiles of a turn are loaded together, each of the others among the products of the
+    last but one.  Of A four words are a load (which all lanes of a row share), of B one.
+    """
+    column, row = 16 * k.bx + k.tx, 16 * k.by + k.ty
+
+    def load(first: int) -> None:
+        k.load(a, row * n + first + k.tx)
+        k.load(b, (first + k.ty) * n + column)
+
     k.arithmetic(INTEGER, 34, 4)
-    for first in range(0, n, tile):
+    for first in range(0, n, 16):
+        turn = first // 16 % 4
+        if turn == 0:
+            load(first)
+            load(first + 16)
+        k.arithmetic(INTEGER, 5 if turn == 0 else 2)
+        k.wait(2 if turn < 3 else 0)
+        k.shared_store(1, times=2)
+        k.barrier()
+        k.shared_load(2, times=3)
+        k.shared_load(1, times=11)
+        k.shared(1)  # is there when all before it are, whatever global loads are under way
+        k.arithmetic(FP32, 4, 4)
+        if turn < 2:
+            load(first + 32)
+        k.shared_load(2)
+        k.shared_load(1, times=3)
+        k.shared(1)
+        k.arithmetic(FP32, 12, 12)
+        k.barrier()
+        yield
+    k.store(c, row * n + column, 0)
+
+
+@gpu.kernel("gemm_tiled_32", registers=40, shared=8192)
+def gemm_tiled_32(
+    k: gpu.BlockTracer, a: gpu.Floats, b: gpu.Floats, c: gpu.Floats, n: int
+) -> gpu.Steps:
+    """The same in tiles of 32, which the compiled code loads one after the other."""
+    column, row = 32 * k.bx + k.tx, 32 * k.by + k.ty
+    k.arithmetic(INTEGER, 34, 4)
+    for first in range(0, n, 32):
         k.load(a, row * n + first + k.tx)
         k.load(b, (first + k.ty) * n + column)
         k.arithmetic(INTEGER, 5)
         k.wait()
         k.shared_store(1, times=2)
         k.barrier()
-        for step in range(tile // 4):  # two steps of four ahead
+        for step in range(8):  # two steps of four ahead
             k.shared_load(2)
             k.shared_load(1, times=4)
             if step < 2:
