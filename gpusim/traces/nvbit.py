@@ -17,7 +17,12 @@ from numpy.typing import NDArray
 from gpusim.core.errors import UserError
 from gpusim.core.streams import StreamUse
 from gpusim.core.warp_program import INACTIVE, NOTHING_ASKED, Asked, LaneChunk, Op
-from gpusim.traces.application import TraceApplication, TraceFile, TraceLaunch
+from gpusim.traces.application import (
+    ADDRESS_BITS,
+    TraceApplication,
+    TraceFile,
+    TraceLaunch,
+)
 from gpusim.traces.blocks import WARP_SIZE, BlockTrace
 from gpusim.traces.cache_operators import CacheOperator, cache_operator, load_op
 from gpusim.traces.lanes import WINDOW_BYTES
@@ -96,7 +101,9 @@ class NvbitLaunch(TraceLaunch):
             try:
                 self._instruction(trace, record)
             except (ValueError, OverflowError) as error:
-                raise UserError(f"{self.index.path}:{record.line}: {error}") from error
+                large = isinstance(error, OverflowError)
+                reason = f"an address has more than {ADDRESS_BITS} bits" if large else error
+                raise UserError(f"{self.index.path}:{record.line}: {reason}") from error
         yield from trace.chunks()
 
     def _instruction(self, trace: BlockTrace, record: Record) -> None:

@@ -141,8 +141,15 @@ def access_bytes(opcode: str, field: int = 0) -> int:
     Args:
         opcode: with its modifiers.
         field: the trace's own field; 0: it has none.
+
+    Raises:
+        ValueError: the field decides, and is the width of no access.
     """
-    return stated_bytes(opcode) or field or signed_bytes(opcode) or 4
+    if stated := stated_bytes(opcode):
+        return stated
+    if field & field - 1:
+        raise ValueError(f"a lane accesses {field} bytes; must be a power of two")
+    return field or signed_bytes(opcode) or 4
 
 
 def width_conflict(opcode: str, field: int) -> bool:

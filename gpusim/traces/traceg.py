@@ -145,13 +145,14 @@ def _format(path: Path) -> str:
 
 def _buffer(command: str, place: str, index: int) -> Buffer:
     """``MemcpyHtoD,0x<address>,<bytes>``."""
+    must = f"{place}: {command[:80]!r}: must be {_MEMCPY},0x<address in hex>,<bytes>"
+    _, *fields = command.split(",")
+    if len(fields) != 2:
+        raise UserError(must)
     try:
-        _, address, size = command.split(",")
-        return made_buffer(f"memcpy {index}", int(address, 16), int(size))
+        return made_buffer(f"memcpy {index}", int(fields[0], 16), int(fields[1]))
     except ValueError as error:
-        raise UserError(
-            f"{place}: {command[:80]!r}: must be {_MEMCPY},0x<address in hex>,<bytes>: {error}"
-        ) from error
+        raise UserError(f"{must}: {error}") from error
 
 
 def _contains(outer: Buffer, inner: Buffer) -> bool:

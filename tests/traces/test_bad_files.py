@@ -25,6 +25,8 @@ def run(path):
         ("0010 7 1 R4 LDG.E 1 R2 4 2 0x10 4", "1 address deltas for 3 active lanes"),
         ("0010 3 1 R4 LDG.E 1 R2 4 1 0x10 -32 0", "an address is negative"),
         ("0010 1 1 R4 LDG.E 1 R2 4 1 0xffffffffffffffff 0 0", "more than 57 bits"),
+        ("0010 1 1 R4 LDG.E 1 R2 4 0 0xffffffffffffffff 0", "more than 57 bits"),
+        ("0010 3 1 R4 LDG.E 1 R2 3 1 0x10 4 0", "accesses 3 bytes; must be a power of two"),
         ("0010 1ffffffff 1 R4 LDG.E 1 R2 4 1 0x10 4 0", "more than 32 bits"),
         ("0010 3 1 R4 LDX.E 1 R2 4 1 0x10 4 0", "opcode LDX .*did you mean 'LD"),
     ],
@@ -87,7 +89,7 @@ def test_compressed_files_cut_short_or_not_compressed(tmp_path, name):
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("MemcpyHtoD,0x10", "must be MemcpyHtoD,0x<address in hex>,<bytes>"),
+        ("MemcpyHtoD,0x10", "must be MemcpyHtoD,0x<address in hex>,<bytes>$"),
         ("MemcpyHtoD,0x10,many", "must be MemcpyHtoD"),
         ("kernel-9.traceg", "there is no file"),
         ("kernel-9.zip", r"must end in \.traceg"),
