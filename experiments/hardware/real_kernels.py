@@ -1,7 +1,7 @@
 """Real kernels on an H100 beside the same on its model.
 
 The measured cycles are Nsight Compute's of one launch with cold caches, from the begin of the
-kernel to its end (`docs/tables/h100/kernels.csv`); ours are those of a launch from its begin to its
+kernel to its end (`docs/tables/h100`); ours are those of a launch from its begin to its
 end.
 """
 
@@ -24,7 +24,8 @@ from gpusim.runs.simulate import simulate
 from gpusim.workloads.workload import load_workload
 
 MODEL = "h100"
-MEASURED = Path("docs") / "tables" / "h100" / "kernels.csv"
+TABLES = ("held_back.csv", "kernels.csv")
+"""Of measured kernels; what both have is the second one's."""
 WARMED, PAGE = 132, 2 << 20
 """SMs whose TLBs know all pages before a kernel begins, as they did on hardware; bytes of one."""
 
@@ -205,6 +206,7 @@ KERNELS: Mapping[str, tuple[Start, tuple[int, ...]]] = {
     "gups": (_gups, (MI, 16 * MI)),
     "bfs_level_5": (_bfs(5), (256 * KI,)),
     "bfs_level_6": (_bfs(6), (256 * KI,)),
+    **HELD_BACK,
 }
 """How each is started, and the sizes that the table has."""
 
@@ -214,7 +216,7 @@ def hardware_kernel(
     memory: gpu.AddressSpace, _seed: int, kernel: str = "vector_add", n: int = MI
 ) -> gpu.Launches:
     """A kernel of a size, behind a launch after which the TLBs know all pages."""
-    launch = {**KERNELS, **HELD_BACK}[kernel][0](memory, n)
+    launch = KERNELS[kernel][0](memory, n)
     yield streams.touch_pages[WARMED, 1024](memory.arrays, PAGE)
     yield launch
 
@@ -266,17 +268,19 @@ def beside_measured(ran: Mapping[tuple[str, int], Counted], folder: Path) -> pd.
     """A row a kernel and size: cycles without an empty kernel's, and what explains a difference.
 
     Raises:
-        UserError: the folder lacks `kernels.csv`, or that a kernel.
+        UserError: the folder lacks one of `TABLES`, or they lack a kernel.
     """
-    path = folder / "kernels.csv"
-    if not path.is_file():
-        raise UserError(f"{path}: there is no such file; --kernels needs it")
-    table = pd.read_csv(path)
-    measured = {(str(row["kernel"]), int(row["size"])): row for row in table.to_dict("records")}
+    measured = {}
+    for name in TABLES:
+        path = folder / name
+        if not path.is_file():
+            raise UserError(f"{path}: there is no such file; --kernels needs it")
+        for row in pd.read_csv(path).to_dict("records"):
+            measured[str(row["kernel"]), int(row["size"])] = row
     rows = []
     for (kernel, n), one in ran.items():
         if (kernel, n) not in measured:
-            raise UserError(f"{path}: there is no {kernel} of size {n}")
+            raise UserError(f"{folder}: no table has {kernel} of size {n}")
         row = measured[kernel, n]
         hardware, ours = row["cycles"] - one.launch, one.cycles - one.launch
         moved = row["dram_read_bytes"] + row["dram_write_bytes"]

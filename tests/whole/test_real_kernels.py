@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from experiments.hardware.held_back import HELD_BACK
 from experiments.hardware.kernels import inputs
 from experiments.hardware.real_kernels import KERNELS, beside_measured, run_kernel
 from gpusim.core.errors import UserError
@@ -32,8 +33,15 @@ def test_an_empty_kernel_takes_the_launch_that_was_measured() -> None:
 
 
 def test_every_kernel_of_the_table_was_measured() -> None:
-    table = pd.read_csv(TABLES / "kernels.csv").set_index(["kernel", "size"]).index
+    tables = [pd.read_csv(TABLES / name) for name in ("kernels.csv", "held_back.csv")]
+    table = pd.concat(tables).set_index(["kernel", "size"]).index
     assert all((name, n) in table for name, (_, sizes) in KERNELS.items() for n in sizes)
+
+
+def test_what_was_held_back_was_simulated_before_it_was_measured() -> None:
+    simulated = pd.read_csv(TABLES / "held_back_simulated.csv")
+    found = set(zip(simulated["kernel"], simulated["size"], strict=True))
+    assert found == {(name, n) for name, (_, sizes) in HELD_BACK.items() for n in sizes}
 
 
 @pytest.mark.parametrize(

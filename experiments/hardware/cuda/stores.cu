@@ -1,7 +1,5 @@
 // Loads among stores: latency of a load right behind a store; random loads and stores of all SMs in one array or in
-// two; the loads of a level of a breadth-first search, each kind with its time.
-#include <cstring>
-
+// two, by all or by some; a level of a breadth-first search with its stores and without.
 #include "common.cuh"
 
 __device__ inline uint32_t clocks() {
@@ -87,25 +85,22 @@ __global__ void roles(int* shared, int* other, uint32_t words, int split, int ro
 // ---- breadth-first search ----------------------------------------------------------------------
 
 enum Stores { ALL, NONE, ELSEWHERE, NO_BOUND, BOUND_ALONE };
-constexpr int KINDS = 5;
-const char* KIND[KINDS] = {"level of a vertex", "its row", "a neighbour", "its level", "the row again"};
 
-__global__ void bfs(const int* row, const int* column, int* level, int* mark, int now, int n, int stores, unsigned long long* sums) {
+// A level, as bfs_level of kernels.cu: with its stores and the load of the row's end behind each, or without some of it.
+template <int STORES>
+__global__ void bfs(const int* row, const int* column, int* level, int* mark, int now, int n) {
     int v = blockIdx.x * blockDim.x + threadIdx.x;
-    uint32_t spent[KINDS] = {}, count[KINDS] = {}, begin = clocks();
-    auto get = [&](int kind, const int* at) { return ++count[kind], load(at, spent[kind]); };
-    if (v < n && get(0, level + v) == now) {
-        int j = get(1, row + v), last = get(1, row + v + 1);
-        for (; j < last; ++j) {
-            int u = get(2, column + j);
-            if (get(3, level + u) < 0) {
-                if (stores == ALL || stores == NO_BOUND) store(level + u, now + 1);
-                if (stores == ELSEWHERE) store(mark + u, now + 1);
-                if (stores != NO_BOUND && stores != NONE) last = get(4, row + v + 1);
+    if (v < n && level[v] == now) {
+        int last = row[v + 1];
+        for (int j = row[v]; j < last; ++j) {
+            int u = column[j];
+            if (*(volatile int*)(level + u) < 0) {
+                if (STORES == ALL || STORES == NO_BOUND) store(level + u, now + 1);
+                if (STORES == ELSEWHERE) store(mark + u, now + 1);
+                if (STORES == NONE) asm volatile("" ::"r"(u) : "memory");
+                if (STORES != NO_BOUND && STORES != NONE) last = *(volatile const int*)(row + v + 1);
             }
         }
-        for (int kind = 0; kind < KINDS; ++kind) atomicAdd(sums + kind, (unsigned long long)spent[kind]), atomicAdd(sums + KINDS + kind, (unsigned long long)count[kind]);
-        atomicAdd(sums + 2 * KINDS, (unsigned long long)(clocks() - begin)), atomicAdd(sums + 2 * KINDS + 1, 1ull);
     }
 }
 
@@ -115,7 +110,7 @@ __global__ void read_all(const float4* a, size_t count, float* out) {
     if (sum == 12345.678f) *out = sum;
 }
 
-void search(int n, float4* flush, unsigned long long* sums) {
+void search(int n, float4* flush) {
     std::vector<int> row(n + 1), column(8 * n), level(n, -1);
     for (int i = 0; i <= n; ++i) row[i] = 8 * i;
     for (int j = 0; j < 8 * n; ++j) column[j] = mixed(j) % n;
@@ -123,33 +118,21 @@ void search(int n, float4* flush, unsigned long long* sums) {
     level[0] = 0;
     std::vector<int> frontier{0};
     const char* names[] = {"stores", "no stores", "stores to another array", "stores, the row not again", "the row again, no stores"};
-    for (int now = 0; now < 9; ++now) {
-        for (int stores = 0; stores < 5 && now >= 3 && now < 8; ++stores) {
+    void (*kernels[])(const int*, const int*, int*, int*, int, int) = {bfs<ALL>, bfs<NONE>, bfs<ELSEWHERE>, bfs<NO_BOUND>, bfs<BOUND_ALONE>};
+    for (int now = 0; now < 8; ++now) {
+        for (int stores = 0; stores < 5 && now >= 3; ++stores)
             for (bool cold : {true, false}) {
-                std::vector<double> all[KINDS], whole, kernel;
-                std::vector<unsigned long long> got;
-                for (int run = 0; run < 4; ++run) {
+                std::vector<double> runs;
+                for (int run = 0; run < 8; ++run) {
                     CHECK(cudaMemcpy(levels, level.data(), n * sizeof(int), cudaMemcpyHostToDevice));
                     if (cold) read_all<<<1056, 256>>>(flush, 16 << 20, (float*)flush);
-                    CHECK(cudaMemset(sums, 0, 128));
-                    double ms = milliseconds([&] { bfs<<<(n + 255) / 256, 256>>>(rows, columns, levels, mark, now, n, stores, sums); });
-                    got = host(sums, 16);
-                    for (int kind = 0; kind < KINDS && run; ++kind)
-                        if (got[KINDS + kind]) all[kind].push_back(double(got[kind]) / got[KINDS + kind]);
-                    if (run) whole.push_back(double(got[2 * KINDS]) / got[2 * KINDS + 1]), kernel.push_back(1e3 * ms);
+                    double ms = milliseconds([&] { kernels[stores]<<<n / 256, 256>>>(rows, columns, levels, mark, now, n); });
+                    if (run) runs.push_back(1e3 * ms);
                 }
                 char name[120];
-                auto named = [&](const char* what) {
-                    snprintf(name, sizeof name, "%d vertices, %s, %s: %s", n, names[stores], cold ? "cold" : "warm", what);
-                    return std::string(name);
-                };
-                for (int kind = 0; kind < KINDS; ++kind)
-                    if (all[kind].size()) figure("search", named(KIND[kind]), now, all[kind], "cycles a load");
-                figure("search", named("loop of a vertex"), now, whole, "cycles");
-                figure("search", named("kernel"), now, kernel, "us");
-                for (int kind = 3; kind < KINDS && cold; ++kind) figure("search", named(KIND[kind]), now, {double(got[KINDS + kind])}, "loads");
+                snprintf(name, sizeof name, "%d vertices, %s, %s", n, names[stores], cold ? "cold" : "warm");
+                figure("search", name, now, runs, "us a level");
             }
-        }
         std::vector<int> next;
         for (int v : frontier)
             for (int j = row[v]; j < row[v + 1]; ++j)
@@ -223,5 +206,5 @@ int main() {
                 }
     auto* flush = (float4*)device<char>(size_t(256) << 20);
     CHECK(cudaMemset(flush, 0, size_t(256) << 20));
-    for (int n : {1 << 16, 1 << 18, 1 << 20}) search(n, flush, device<unsigned long long>(16));
+    for (int n : {1 << 16, 1 << 18, 1 << 20}) search(n, flush);
 }

@@ -12,7 +12,10 @@ from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
-PLAIN = ("arithmetic", "lanes", "atomics", "launch", "streams", "chase", "walks")
+PLAIN = (
+    *("arithmetic", "lanes", "atomics", "slices", "stores", "copies"),
+    *("launch", "streams", "chase", "walks"),
+)
 COUNTERS = {
     "cycles": "gpc__cycles_elapsed.max",
     "sm_active": "sm__cycles_active.avg",
@@ -63,35 +66,31 @@ def write(path: Path, head: list[str], rows: list[list[str]]) -> None:
 
 def uvm(path: Path) -> list[list[str]]:
     """Medians over the processes that measured the same."""
-    found: dict[tuple[str, str, float], list[float]] = defaultdict(list)
+    found: dict[tuple[str, str, float, str], list[float]] = defaultdict(list)
     with path.open() as file:
         for row in csv.DictReader(file):
-            found[row["test"], row["variant"], float(row["x"])].append(float(row["median"]))
+            key = row["test"], row["variant"], float(row["x"]), row["unit"]
+            found[key].append(float(row["median"]))
     rows = []
-    for (test, variant, x), values in found.items():
+    for (test, variant, x, unit), values in found.items():
         values.sort()
         middle = values[len(values) // 2]
         figures = [f"{one:.6g}" for one in (x, middle, values[0], values[-1])]
-        rows.append([test, variant, *figures, str(len(values)), "us"])
+        rows.append([test, variant, *figures, str(len(values)), unit])
     return rows
 
 
-def make_tables() -> None:
-    """Write all tables."""
-    figures, tables = Path(sys.argv[1]) / "more", Path(sys.argv[2])
-    tables.mkdir(parents=True, exist_ok=True)
-    for name in PLAIN:
-        (tables / f"{name}.csv").write_text((figures / f"{name}.csv").read_text())
-    head = ["test", "variant", "x", "median", "least", "most", "runs", "unit"]
-    write(tables / "uvm.csv", head, uvm(figures / "uvm.csv"))
-
+def kernels(
+    timed: Path, profiled: Path, table: Path
+) -> list[tuple[tuple[str, str], dict[str, str]]]:
+    """Write the table of real kernels; returns their names and sizes, and all their counters."""
     microseconds = {}
-    with (figures / "kernels.csv").open() as file:
+    with timed.open() as file:
         for row in csv.DictReader(file):
             if row["caches"]:
                 key = row["kernel"], str(int(float(row["x"]))), row["caches"]
                 microseconds[key] = [row["median"], row["least"], row["most"]]
-    names, rows = counted(figures / "counters.csv")
+    names, rows = counted(profiled)
     times = [
         f"{caches}_us{what}" for caches in ("cold", "warm") for what in ("", "_least", "_most")
     ]
@@ -105,10 +104,25 @@ def make_tables() -> None:
         ]
         for (name, size), row in zip(names, rows, strict=True)
     ]
+    write(table, ["kernel", "size", *COUNTERS, *times], made)
+    return list(zip(names, rows, strict=True))
+
+
+def make_tables() -> None:
+    """Write all tables."""
+    figures, tables = Path(sys.argv[1]) / "more", Path(sys.argv[2])
+    tables.mkdir(parents=True, exist_ok=True)
+    for name in PLAIN:
+        (tables / f"{name}.csv").write_text((figures / f"{name}.csv").read_text())
+    head = ["test", "variant", "x", "median", "least", "most", "runs", "unit"]
+    write(tables / "uvm.csv", head, uvm(figures / "uvm.csv"))
+
+    rows = kernels(figures / "kernels.csv", figures / "counters.csv", tables / "kernels.csv")
     units = [f"smsp__inst_executed_pipe_{unit}.sum" for unit in UNITS]
-    executed = [[*one, *counters(row, units)] for one, row in zip(names, rows, strict=True)]
+    executed = [[*one, *counters(row, units)] for one, row in rows]
     write(tables / "instructions.csv", ["kernel", "size", *UNITS], executed)
-    write(tables / "kernels.csv", ["kernel", "size", *COUNTERS, *times], made)
+    held_back = figures / "held_back.csv", figures / "held_back_counters.csv"
+    kernels(*held_back, tables / "held_back.csv")
 
     names, rows = counted(figures / "triton_counters.csv", kernels=False)
     with (figures.parent / "triton" / "triton.csv").open() as file:
