@@ -127,6 +127,8 @@ def _check_l2(l2: L2Config) -> Iterator[Problem]:
         yield Problem(("l2", "byte_masks"), "needs l2.sector: lines without fetch on a store")
     if l2.banks >= 1:
         yield from _check_cache(l2, ("l2",), l2.banks)
+    if (each := l2.interleave) is not None and (each < l2.line or each & (each - 1)):
+        yield Problem(("l2", "interleave"), f"must be a power of two, at least l2.line, {l2.line}")
 
 
 def _check_writes(config: GpuConfig) -> Iterator[Problem]:
@@ -165,6 +167,8 @@ def _check_partitions(config: GpuConfig) -> Iterator[Problem]:
 
 def _check_copies(config: GpuConfig) -> Iterator[Problem]:
     """Copies of lines need a cache that belongs to one machine."""
+    if config.l2.store_to_load is not None and config.l2.copies is None:
+        yield Problem(("l2", "store_to_load"), "needs l2.copies: a load may find an old one")
     if config.l2.copies is not None and config.mig is not None:
         yield Problem(
             ("l2", "copies"),

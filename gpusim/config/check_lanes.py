@@ -12,7 +12,7 @@ from gpusim.files.structure import Problem
 
 
 def check_lanes(config: GpuConfig) -> Iterator[Problem]:
-    """What is wrong with `l1.banks`, `l2.mshr_grain` and `sm.arithmetic`."""
+    """What is wrong with `l1.banks`, `l2.mshr_grain`, `l2.atomic_grain` and `sm.arithmetic`."""
     banks = config.l1.banks
     if banks is not None:
         if banks.tags < 1 or banks.tags & banks.tags - 1:
@@ -26,6 +26,11 @@ def check_lanes(config: GpuConfig) -> Iterator[Problem]:
     sectors = l2.line // (l2.sector or l2.line)
     if l2.mshr_grain == "sector" and l2.mshrs < sectors:
         yield Problem(("l2", "mshrs"), f"must hold the {sectors} sectors of a line")
+    for key in ("atomic_grain", "atomic_whole"):
+        if getattr(l2, key) is not None and l2.atomic_interval is None:
+            yield Problem(("l2", key), "needs l2.atomic_interval")
+    if l2.atomic_grain == "sector" and l2.sector is None:
+        yield Problem(("l2", "atomic_grain"), "needs l2.sector")
     if config.sm.arithmetic is not None:
         for name, unit in asdict(config.sm.arithmetic, recurse=False).items():
             for key in ("latency", "interval"):

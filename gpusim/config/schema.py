@@ -215,6 +215,8 @@ class L2Config:
         hash: which bank a line goes to: None (``"none"`` in a model): consecutive lines to
             consecutive banks; ``"xor"`` or ``"ipoly"``: upper address bits are folded in;
             ``"random"``: any (`gpusim.core.interleaving`).
+        interleave: bytes of neighbouring lines that go to one bank; None (``"none"`` in a model):
+            a line.
         ports: requests that a bank starts a cycle.
         entry: from the network, or the walkers, to a bank's queue: what GPGPU-Sim calls the ROP
             latency; None (``"none"`` in a model): nothing.
@@ -226,6 +228,12 @@ class L2Config:
         atomic_interval: cycles in which a bank changes a word once; the lanes of an atomic that
             change one word take turns, and the bank looks up nothing else meanwhile.  None
             (``"none"`` in a model): an atomic takes a lookup, whatever its lanes do.
+        atomic_grain: what changes at once with `atomic_interval`, each word once: None (``"none"``
+            in a model): a line; ``"sector"``: a sector, and the sectors of a line in turns.
+        atomic_whole: cycles in which all words of such a part change once; None (``"none"`` in a
+            model): as many as for some of them.
+        store_to_load: with `copies`, from the lookup of a store to that of a load of its line, at
+            least; the bank looks up nothing else meanwhile.  None (``"none"`` in a model): nothing.
         writes: when DRAM gets what stores and atomics change: ``"back"``: when the line leaves;
             ``"through"``: at once.
         page_table_reads: which page-table reads that wait at a bank are looked up: ``"first"``,
@@ -246,6 +254,7 @@ class L2Config:
     far: Duration | None = None
     copies: str | None = choice_of("reads", default=None)
     hash: str | None = choice_of(*HASHES, RANDOM, default=None)
+    interleave: Bytes | None = None
     ports: int = 1
     entry: Duration | None = None
     latency: Duration = cycles(10)
@@ -254,6 +263,9 @@ class L2Config:
     mshr_grain: str = later(choice_of("line", "sector"))
     queue: int = 16
     atomic_interval: float | None = None
+    atomic_grain: str | None = choice_of("sector", default=None)
+    atomic_whole: float | None = None
+    store_to_load: Duration | None = None
     writes: str = later(choice_of("back", "through"))
     page_table_reads: str = later(choice_of("first", "in-order"))
     bypass: PolicyConfig = policy_of(Slot.CACHE_BYPASS, "never")
@@ -264,6 +276,13 @@ class L2Config:
     def sectored(self) -> bool:
         """Whether lines are fetched and written back in parts, or stores take them unfetched."""
         return self.sector is not None and (self.sector < self.line or self.byte_masks is True)
+
+    @property
+    def atomic_grain_bytes(self) -> int:
+        """Bytes that an atomic changes at once; 0: whatever it changes takes one lookup."""
+        if self.atomic_interval is None:
+            return 0
+        return (self.sector or self.line) if self.atomic_grain == "sector" else self.line
 
 
 @frozen

@@ -139,6 +139,25 @@ class HashedInterleaving(Interleaving):
         return folded
 
 
+class GroupedInterleaving(Interleaving):
+    """Deals out groups of neighbouring blocks.
+
+    Args:
+        groups: how groups are dealt out; None: in turn.
+        parts: how many parts there are.
+        shift: blocks of a group, as a power of two.
+    """
+
+    def __init__(self, groups: Interleaving | None, parts: int, shift: int) -> None:
+        self._groups = groups
+        self._parts = parts
+        self._shift = shift
+
+    def part(self, block: int) -> int:
+        group, groups = block >> self._shift, self._groups
+        return group % self._parts if groups is None else groups.part(group)
+
+
 def _tables(name: str, width: int) -> list[list[int]]:
     """For each byte of a number, what its 256 values fold to: sums of what their bits do."""
     bits = [_bit(name, width, place) for place in range(8 * _BYTES)]

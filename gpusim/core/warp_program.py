@@ -153,7 +153,10 @@ SECTOR_COUNTS: Final = [mask.bit_count() for mask in range(SECTORS + 1)]
 
 BYTES_SHIFT: Final = 2 * COVERED_SHIFT
 """Above these, stores tell the bytes that they write in other sectors, a bit each, if the L2 cache
-keeps byte masks; atomics tell the most lanes that change one word, if the L2 cache takes turns."""
+keeps byte masks; atomics tell the turns in which they change their words, if it takes turns."""
+
+WHOLE_TURNS: Final = 16
+"""Turns of an atomic in which all words change stand this far above its others (`BYTES_SHIFT`)."""
 
 INACTIVE: Final = -1
 """The address of a lane that takes no part in an instruction."""

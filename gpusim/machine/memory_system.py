@@ -11,11 +11,18 @@ from gpusim.config.schema import L2Config
 from gpusim.core.component import Component
 from gpusim.core.engine import Environment, Port, Sink, Wakeable
 from gpusim.core.interfaces import Packets, Route
-from gpusim.core.interleaving import RANDOM, HashedInterleaving, Interleaving, RandomInterleaving
+from gpusim.core.interleaving import (
+    RANDOM,
+    GroupedInterleaving,
+    HashedInterleaving,
+    Interleaving,
+    RandomInterleaving,
+)
 from gpusim.core.registry import Slot, make_policy
 from gpusim.core.request import MemoryRequest, Translation
 from gpusim.core.signals import SignalBoard
 from gpusim.core.stage import Stage
+from gpusim.core.structures import bits_for
 from gpusim.hardware.cache import (
     BankSite,
     CacheBypass,
@@ -373,11 +380,14 @@ def nothing_beyond(to_dram: Route) -> Route:
 
 def _bank_hash(l2: L2Config) -> Interleaving | None:
     """How lines are dealt out to the banks of a domain; None: in turn."""
-    if l2.hash is None:
-        return None
-    return (
-        RandomInterleaving(l2.banks) if l2.hash == RANDOM else HashedInterleaving(l2.hash, l2.banks)
-    )
+    hashing: Interleaving | None = None
+    if l2.hash == RANDOM:
+        hashing = RandomInterleaving(l2.banks)
+    elif l2.hash is not None:
+        hashing = HashedInterleaving(l2.hash, l2.banks)
+    if l2.interleave is None:
+        return hashing
+    return GroupedInterleaving(hashing, l2.banks, bits_for(l2.interleave // l2.line))
 
 
 class WalkersOfDomains(Sink):

@@ -202,7 +202,7 @@ def _copy_engines(
             config.l1.line,
             table.page_shift,
             table.touch,
-            config.l2.atomic_interval is not None,
+            int(config.l2.atomic_grain_bytes),
             bool(config.l2.byte_masks),
         ),
         CopyPorts(

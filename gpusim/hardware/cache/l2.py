@@ -16,11 +16,12 @@ from gpusim.core.request import Kind, MemoryRequest, VirtualRequest
 from gpusim.core.signals import Signals
 from gpusim.core.states import State
 from gpusim.core.unboxed import IntDict
-from gpusim.core.warp_program import BYTES_SHIFT, SECTORS
+from gpusim.core.warp_program import BYTES_SHIFT, SECTORS, WHOLE_TURNS
 from gpusim.hardware.cache.array import CacheArray
 from gpusim.hardware.cache.bank_site import BankSite
 from gpusim.hardware.cache.bank_stalls import BankStalls, BankWait
 from gpusim.hardware.cache.dram_misses import WRITEBACK_BUFFER
+from gpusim.hardware.cache.fresh_stores import FreshStores
 from gpusim.hardware.cache.homes import Crossing
 from gpusim.hardware.cache.l2_counters import L2Counters
 from gpusim.hardware.cache.lines import SECTOR_SHIFT, Lines
@@ -88,8 +89,13 @@ class L2Bank(Component, Turning):
         self._replies = site.replies
         self._ports = config.ports
         self._atomic_interval = float(config.atomic_interval or 0)
+        self._atomic_whole = float(config.atomic_whole or config.atomic_interval or 0)
         self._changes_until = 0
-        """When the atomic has changed its words that keeps the bank from other lookups."""
+        """When an atomic has changed its words, or a line may be loaded, for which the bank looks
+        up nothing else."""
+        to_load = config.store_to_load
+        self._fresh = FreshStores(0 if to_load is None else to_load.cycles(site.clock))
+        self._follows_stores = self._fresh.cycles > 0
         self.through = config.writes == "through"
         self._in_order = config.page_table_reads == "in-order"
         self._cycle = -1
@@ -164,7 +170,12 @@ class L2Bank(Component, Turning):
 
     def _take_replays(self, replays: Port[Any]) -> int:
         """Start this cycle's second lookups; returns when there may be more."""
-        while self._left and (replay := replays.take()) is not None:
+        if self._follows_stores and self._changes_until > self.env._now:
+            return self._changes_until
+        while self._left and (replay := replays.head()) is not None:
+            if self._follows_stores and self._behind_store(replay):
+                return self._changes_until
+            replays.take()
             self.misses.replay(replay)
             self._left -= 1
         return replays.next_cycle() if self._left else self.env._now + 1
@@ -194,7 +205,7 @@ class L2Bank(Component, Turning):
                 return NEVER
         while self._left and link.ready <= now:
             if not self._take_from_link(now):
-                return NEVER
+                return self._changes_until if self._changes_until > now else NEVER
         if not self._left:
             return now + 1
         return min(walks.next_cycle(), link.ready)
@@ -221,7 +232,7 @@ class L2Bank(Component, Turning):
             elif link.ready > now:
                 return min(walks.next_cycle(), link.ready)
             elif not self._take_from_link(now):
-                return NEVER
+                return self._changes_until if self._changes_until > now else NEVER
         return now + 1
 
     def _take_walk(self) -> bool:
@@ -246,6 +257,8 @@ class L2Bank(Component, Turning):
             elif trail[-2] != _L2:
                 trail.append(_L2)
                 trail.append(now)
+        if self._follows_stores and self._behind_store(request):
+            return False
         if not self._serve(request):
             if wait is None:
                 self._wait = BankWait(stalls, request.trail[-1], request.trail[-1])
@@ -307,7 +320,8 @@ class L2Bank(Component, Turning):
     def _take_turns(self, request: MemoryRequest, counters: L2Counters) -> None:
         """The lanes of an atomic change their words, one lane of a word at a time."""
         turns = request.sectors >> BYTES_SHIFT
-        busy = round(turns * self._atomic_interval) - 1
+        parts, whole = turns & (1 << WHOLE_TURNS) - 1, turns >> WHOLE_TURNS
+        busy = round(parts * self._atomic_interval + whole * self._atomic_whole) - 1
         if busy > 0:
             self._left = 1  # of which this lookup takes one
             self._changes_until = self.env._now + 1 + busy
@@ -317,12 +331,25 @@ class L2Bank(Component, Turning):
         """Count a lookup that is not a plain load."""
         if request.kind != _WALK:
             counters.stores += 1
+            if self._follows_stores and request.kind == _STORE:
+                self._fresh.stored(request.address >> self.lines.shift, self.env._now)
         else:
             counters.translation_lookups += 1
             counters.translation_hits += hit
             level = self._levels[request.app][request.depth - 1]
             level.l2_lookups += 1
             level.l2_hits += hit
+
+    def _behind_store(self, request: MemoryRequest) -> bool:
+        """Whether a load has to wait as its line has just been stored to, and the bank with it."""
+        if request.kind != _LOAD:
+            return False
+        until, now = self._fresh.loadable(request.address >> self.lines.shift), self.env._now
+        if until <= now:
+            return False
+        self._changes_until = until
+        self.counters[request.app].store_to_load_cycles += until - now
+        return True
 
     def warm(self, address: int, sectors: int, kind: int, app: int) -> int:
         """An access without a clock (`Lines.warm`): returns the sectors that had to be fetched."""

@@ -32,6 +32,12 @@ class L2Counters:
         "cycles",
         later=True,
     )
+    store_to_load_cycles: int = count(
+        "cycles in which a load waited as its line had just been stored to, and nothing else was "
+        "looked up",
+        "cycles",
+        later=True,
+    )
     way_full: int = count("of these, because the way to DRAM was full", later=True)
 
 

@@ -8,6 +8,7 @@ from gpusim.config.schema import L2Config
 from gpusim.core.errors import OptionError, UserError
 from gpusim.core.even_split import split_ways
 from gpusim.hardware.cache.array import CacheArray
+from gpusim.hardware.cache.renamed_arrays import GroupedCacheArray
 
 
 def arrays_of(config: L2Config, apps: Sequence[int]) -> dict[int, CacheArray]:
@@ -38,4 +39,7 @@ def arrays_of(config: L2Config, apps: Sequence[int]) -> dict[int, CacheArray]:
 def _array(config: L2Config, ways: int) -> CacheArray:
     """An array with `ways` ways of each set of a bank."""
     sets = config.size // config.line // config.banks // config.ways
-    return CacheArray(sets * ways, ways, config.banks, config.replacement)
+    if config.interleave is None:
+        return CacheArray(sets * ways, ways, config.banks, config.replacement)
+    group = config.interleave // config.line
+    return GroupedCacheArray(sets * ways, ways, config.banks, group, config.replacement)

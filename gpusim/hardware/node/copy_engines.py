@@ -68,7 +68,8 @@ class CopyEngineSite:
         line: bytes of the largest piece that is read at once.
         page_shift: bytes of the smallest pages, as a power of two.
         touch: what covers a page, which is placed now if this GPU is the first that asks for it.
-        turns: whether additions tell that each changes a word once (`BYTES_SHIFT`).
+        atomic_grain: bytes that additions change in a turn, and tell in how many they change
+            theirs (`BYTES_SHIFT`); 0: they do not.
         byte_masks: whether stores tell the bytes that they write in other sectors (`BYTES_SHIFT`).
     """
 
@@ -80,7 +81,7 @@ class CopyEngineSite:
     line: int
     page_shift: int
     touch: Callable[[int, int], Mapping]
-    turns: bool
+    atomic_grain: int
     byte_masks: bool
 
 
@@ -171,7 +172,7 @@ class CopyEngines(Component):
         self._line = site.line
         self._page_shift = site.page_shift
         self._touch = site.touch
-        self._turns = site.turns
+        self._atomic_grain = site.atomic_grain
         self._byte_masks = site.byte_masks
         self._ports = ports
         self._most = config.lines
@@ -287,8 +288,8 @@ class CopyEngines(Component):
                 of_whole = ((1 << SECTOR_BYTES) - 1 << SECTOR_BYTES * sector for sector in whole)
                 sectors |= ((1 << end) - (1 << first) & ~sum(of_whole)) << BYTES_SHIFT
             return sectors
-        if kind == _REDUCE and self._turns:
-            return sectors | 1 << BYTES_SHIFT
+        if kind == _REDUCE and (grain := self._atomic_grain) > 0:
+            return sectors | -(-end // grain) - first // grain << BYTES_SHIFT
         return sectors
 
     def _answered(self, request: MemoryRequest) -> None:

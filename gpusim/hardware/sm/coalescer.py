@@ -59,14 +59,15 @@ class Coalescing:
         line_bytes: line size of the L1 cache, 32 to 256.
         covered: whether stores also state which sectors they write in whole (`COVERED_SHIFT`).
         byte_masks: and which bytes of other sectors they write (`BYTES_SHIFT`).
-        atomic_turns: whether atomics state the most lanes that change one word (`BYTES_SHIFT`).
+        atomic_grain: bytes of the parts of a line that atomics change in turns, which they state
+            (`BYTES_SHIFT`); 0: they state none.
         passes: how an instruction passes through the L1 cache; None: a transaction at a time.
     """
 
     line_bytes: int
     covered: bool = False
     byte_masks: bool = False
-    atomic_turns: bool = False
+    atomic_grain: int = 0
     passes: L1Passes | None = None
 
     @classmethod
@@ -76,7 +77,7 @@ class Coalescing:
             int(config.l1.line),
             config.knows_covered,
             config.l2.byte_masks is True,
-            config.l2.atomic_interval is not None,
+            int(config.l2.atomic_grain_bytes),
             L1Passes.of(config.l1),
         )
 
@@ -108,9 +109,9 @@ def coalesce(chunk: LaneChunk, coalescing: Coalescing) -> list[Segment]:
     if coalescing.byte_masks:
         stores = chunk.kind[memory] == STORE
         add_byte_masks(chunk, stores, line_bytes, counts, lines, sectors)
-    if coalescing.atomic_turns:
+    if (grain := coalescing.atomic_grain) > 0:
         atomics = np.isin(chunk.kind[memory], _ATOMICS)
-        add_turns(chunk, atomics, line_bytes, counts, (lines, sectors))
+        add_turns(chunk, atomics, line_bytes, min(grain, line_bytes), counts, (lines, sectors))
     segments = []
     first = 0
     for warp, number in enumerate(counts.sum(axis=1).tolist()):

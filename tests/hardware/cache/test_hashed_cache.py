@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from gpusim.core.mapping import ASID_SHIFT
 from gpusim.hardware.cache.array import DIRTY
-from gpusim.hardware.cache.hashed_array import HashedCacheArray
+from gpusim.hardware.cache.renamed_arrays import HashedCacheArray
 from tests.examples import examples
 
 LINES = (
