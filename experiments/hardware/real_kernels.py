@@ -204,7 +204,7 @@ KERNELS: Mapping[str, tuple[Start, tuple[int, ...]]] = {
     "spmv_warp_power_law": (_spmv(matrices.spmv_warp, inputs.power_law, 32), (16 * KI, 64 * KI)),
     "gather": (_gather, (MI, 4 * MI)),
     "gups": (_gups, (MI, 16 * MI)),
-    "bfs_level_5": (_bfs(5), (256 * KI,)),
+    "bfs_level_5": (_bfs(5), (64 * KI, 256 * KI)),
     "bfs_level_6": (_bfs(6), (256 * KI,)),
     **HELD_BACK,
 }

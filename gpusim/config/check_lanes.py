@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from attrs import asdict
 
-from gpusim.config.schema import GpuConfig
+from gpusim.config.schema import GpuConfig, L2Config
 from gpusim.core.bank_conflicts import WORD_BYTES
 from gpusim.files.structure import Problem
 
@@ -22,7 +22,16 @@ def check_lanes(config: GpuConfig) -> Iterator[Problem]:
         for key in ("lsu_width", "lsu_interval"):
             if getattr(config.sm, key) != 1:
                 yield Problem(("sm", key), "must be 1 with l1.banks: lanes say how many cycles")
-    l2 = config.l2
+    yield from _check_l2_lanes(config.l2)
+    if config.sm.arithmetic is not None:
+        for name, unit in asdict(config.sm.arithmetic, recurse=False).items():
+            for key in ("latency", "interval"):
+                if getattr(unit, key) < 1:
+                    yield Problem(("sm", "arithmetic", name, key), "must be at least 1")
+
+
+def _check_l2_lanes(l2: L2Config) -> Iterator[Problem]:
+    """MSHRs of sectors, and turns of atomics."""
     sectors = l2.line // (l2.sector or l2.line)
     if l2.mshr_grain == "sector" and l2.mshrs < sectors:
         yield Problem(("l2", "mshrs"), f"must hold the {sectors} sectors of a line")
@@ -31,8 +40,3 @@ def check_lanes(config: GpuConfig) -> Iterator[Problem]:
             yield Problem(("l2", key), "needs l2.atomic_interval")
     if l2.atomic_grain == "sector" and l2.sector is None:
         yield Problem(("l2", "atomic_grain"), "needs l2.sector")
-    if config.sm.arithmetic is not None:
-        for name, unit in asdict(config.sm.arithmetic, recurse=False).items():
-            for key in ("latency", "interval"):
-                if getattr(unit, key) < 1:
-                    yield Problem(("sm", "arithmetic", name, key), "must be at least 1")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-
 from gpusim.core.errors import UserError
 from gpusim.files.units import cycles
 from gpusim.machine.load import load_model

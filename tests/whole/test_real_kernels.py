@@ -10,9 +10,14 @@ import pandas as pd
 import pytest
 
 from experiments.hardware.held_back import HELD_BACK
-from experiments.hardware.kernels import inputs
+from experiments.hardware.kernels import inputs, irregular
+from experiments.hardware.measure import model_of
 from experiments.hardware.real_kernels import KERNELS, beside_measured, run_kernel
 from gpusim.core.errors import UserError
+from gpusim.programs import writing as gpu
+from gpusim.runs.simulate import simulate
+from gpusim.workloads.workload import load_workload
+from tests.quick import quick
 
 TABLES = Path(__file__).parents[2] / "docs" / "tables" / "h100"
 
@@ -69,3 +74,33 @@ def test_levels_are_those_of_a_search() -> None:
 def test_a_folder_without_the_table_is_said_to_be_one(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no such file"):
         beside_measured({}, tmp_path)
+
+
+ROUNDS, LAUNCH = 4, 4278
+VARIANT = "{} KiB, 132 SMs of 8 warps, loads by the L1 cache, stores to the same word"
+UNIT = "cycles a round"
+
+
+@gpu.program("mixture_of_loads_and_stores")
+def mixture_of(
+    memory: gpu.AddressSpace, _seed: int, kib: int = 64, percent: int = 0
+) -> gpu.Launches:
+    """All SMs, 8 warps each, in one array that is in the L2 cache."""
+    array = memory.blank("array", kib * 256, np.uint32)
+    yield irregular.mixture[132, 1024](array, 0, 1)
+    yield irregular.mixture[132, 256](array, percent, ROUNDS)
+
+
+@pytest.mark.parametrize(("kib", "percent"), quick([(64, 0), (64, 100), (256, 100)], (64, 100)))
+def test_loads_among_stores_take_what_was_measured(kib: int, percent: int) -> None:
+    table = pd.read_csv(TABLES / "stores.csv")
+    measured = table[
+        (table["variant"] == VARIANT.format(kib))
+        & (table["x"] == percent)
+        & (table["unit"] == UNIT)
+    ]["median"].item()
+    workload = load_workload(mixture_of, overrides={"kib": kib, "percent": percent})
+    with simulate(model_of("h100"), workload) as result:
+        launch = result.launches.iloc[-1]
+        cycles = (launch["end"] - launch["begin"] - LAUNCH) / ROUNDS
+    assert cycles == pytest.approx(measured, rel=0.25)

@@ -66,7 +66,7 @@ int main() {
                     }
                     char name[120];
                     snprintf(name, sizeof name, "%u lines, %d SMs store, x load %s", lines, stores, apart ? "other lines" : "the same lines");
-                    if (stores) figure("copies", std::string(name) + ": stores", loads, each[0], "stores a cycle, of all SMs");
+                    if (stores) figure("copies", std::string(name) + ": stores", loads, each[0], "stores a cycle");
                     if (loads) figure("copies", std::string(name) + ": a load", loads, each[1], "cycles");
                 }
 }

@@ -77,7 +77,7 @@ int main() {
                 double us = 1e3 * milliseconds([&] { CHECK(cudaGraphLaunch(ready, capturing)); }, capturing);
                 if (run) runs.push_back(us / 500 * mhz);
             }
-            figure("empty kernels of a graph, one behind the other", std::to_string(threads) + " threads", blocks, runs, "cycles a kernel");
+            figure("\"empty kernels of a graph, one behind the other\"", std::to_string(threads) + " threads", blocks, runs, "cycles a kernel");
             CHECK(cudaGraphExecDestroy(ready));
             CHECK(cudaGraphDestroy(graph));
         }

@@ -159,7 +159,7 @@ int main() {
                 CHECK(cudaDeviceSynchronize());
                 if (run) runs.push_back(double(host(sums, 1)[0]) / rounds);
             }
-            figure("load behind a store", std::string("a store to ") + targets[target], lanes, runs, "cycles a load, by lanes");
+            figure("load behind a store", std::string("a store to ") + targets[target], lanes, runs, "cycles a load");
         }
     const char* places[] = {"the same word", "another place", "another array"};
     auto mix = [&](bool past_l1, uint32_t kib, int sms, bool own, int warps, int where, int percent) {
@@ -175,8 +175,8 @@ int main() {
         char name[160];
         snprintf(name, sizeof name, "%u KiB%s, %d SMs of %d warps, loads %s the L1 cache, stores to %s", kib, own ? " each" : "", sms,
                  warps, past_l1 ? "past" : "by", places[where]);
-        figure("mixture", name, percent, loads, "cycles a load, by per cent of stores");
-        figure("mixture", name, percent, rounds, "cycles a round, by per cent of stores");
+        figure("mixture", name, percent, loads, "cycles a load");
+        figure("mixture", name, percent, rounds, "cycles a round");
     };
     for (uint32_t kib : {64, 256, 1024, 4096, 16384})
         for (int warps : {8, 32})

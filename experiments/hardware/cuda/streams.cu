@@ -106,7 +106,7 @@ int main() {
             size_t mask = mib * 131072 - 1;
             auto runs = rate(blocks * 8 * 524288.0, [&] { long_pieces<<<blocks, 1024>>>(a, mask, 8, out); },
                              [&] { long_pieces<<<blocks, 1024>>>(a, mask, 40, out); }, blocks * 40 * 524288.0);
-            figure("by SMs, of " + std::to_string(mib) + " MiB", "read", blocks, runs, "GB/s");
+            figure("\"by SMs, of " + std::to_string(mib) + " MiB\"", "read", blocks, runs, "GB/s");
         }
     }
     // Cold bytes that x SMs ask for at once: requests of one line that meet at the L2 cache while it is on its way.

@@ -117,9 +117,9 @@ def make_tables() -> None:
     head = ["test", "variant", "x", "median", "least", "most", "runs", "unit"]
     write(tables / "uvm.csv", head, uvm(figures / "uvm.csv"))
 
-    rows = kernels(figures / "kernels.csv", figures / "counters.csv", tables / "kernels.csv")
+    real = kernels(figures / "kernels.csv", figures / "counters.csv", tables / "kernels.csv")
     units = [f"smsp__inst_executed_pipe_{unit}.sum" for unit in UNITS]
-    executed = [[*one, *counters(row, units)] for one, row in rows]
+    executed = [[*one, *counters(row, units)] for one, row in real]
     write(tables / "instructions.csv", ["kernel", "size", *UNITS], executed)
     held_back = figures / "held_back.csv", figures / "held_back_counters.csv"
     kernels(*held_back, tables / "held_back.csv")

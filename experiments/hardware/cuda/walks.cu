@@ -142,7 +142,7 @@ int main() {
             under_way<COUNT><<<1, 32>>>((const uint32_t*)memory, 256, out, cycles);
             runs.push_back(host(cycles, 1)[0] / 256.0);
         }
-        figure("loads of a warp, then their sum", "past L1, a line each", COUNT, runs, "cycles a round");
+        figure("\"loads of a warp, then their sum\"", "past L1, a line each", COUNT, runs, "cycles a round");
     };
     warp(std::integral_constant<int, 1>{}), warp(std::integral_constant<int, 2>{}), warp(std::integral_constant<int, 4>{});
     warp(std::integral_constant<int, 6>{}), warp(std::integral_constant<int, 8>{}), warp(std::integral_constant<int, 12>{});

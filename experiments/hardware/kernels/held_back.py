@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpusim.programs import writing as gpu
 from gpusim.programs.writing import Unit
@@ -158,7 +159,9 @@ def merge(k: gpu.BlockTracer, a: gpu.Words, b: gpu.Words, out: gpu.Words, n: int
         high = np.where(inside & ~right, middle, high)
         yield
     ends = [low, place - low]
-    heads = [_head(k, array, end, n) for array, end in zip((a, b), ends, strict=True)]
+    heads: list[NDArray[np.int64]] = [
+        _head(k, array, end, n) for array, end in zip((a, b), ends, strict=True)
+    ]
     k.arithmetic(INTEGER, 12, 3)
     for step in range(8):
         k.wait()
@@ -168,7 +171,7 @@ def merge(k: gpu.BlockTracer, a: gpu.Words, b: gpu.Words, out: gpu.Words, n: int
             if not mine.any():
                 continue
             k.arithmetic(INTEGER, 5, 1, mine)
-            k.store(out, place + step, heads[side], mine)
+            k.store(out, place + step, heads[side].astype(np.uint32), mine)
             ends[side] = ends[side] + mine
             if step < 7:
                 heads[side] = np.where(mine, _head(k, array, ends[side], n, mine), heads[side])
@@ -177,11 +180,11 @@ def merge(k: gpu.BlockTracer, a: gpu.Words, b: gpu.Words, out: gpu.Words, n: int
 
 def _head(
     k: gpu.BlockTracer, array: gpu.Words, place: gpu.Lanes, n: int, where: gpu.Mask | None = None
-) -> gpu.Lanes:
+) -> NDArray[np.int64]:
     """The next word of each thread; beyond the end the largest number."""
     inside = (place < n) if where is None else where & (place < n)
     value = k.load(array, np.where(inside, place, 0), inside)
-    return np.where(inside, value, 0xFFFFFFFF).astype(np.int64)
+    return np.where(inside, value.astype(np.int64), 0xFFFFFFFF)
 
 
 @gpu.kernel("embedding_bag", registers=32, block=256)

@@ -73,3 +73,19 @@ def bfs_level(
             k.wait(0, new)
         k.arithmetic(INTEGER, 3, 0, inside)
         yield
+
+
+@gpu.kernel("mixture", registers=24)
+def mixture(k: gpu.BlockTracer, array: gpu.Words, percent: int, rounds: int) -> gpu.Steps:
+    """Four lanes of a warp load at random, one load after the other, and store there as often."""
+    lanes = k.tid % 32 < 4
+    for number in range(rounds):
+        x = mixed(k.t * 64 + number)
+        place = x.astype(np.int64) & (array.length - 1)
+        k.arithmetic(INTEGER, 26, 26)
+        k.load(array, place, lanes)
+        k.wait(0, lanes)
+        storing = lanes & (mixed(x.astype(np.int64) + 1) % np.uint32(100) < percent)
+        if storing.any():
+            k.store(array, place, 0, storing)
+        yield

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from gpusim.config.schema import L1Config
 from gpusim.core.engine import EventLoop
-from gpusim.hardware.cache.renamed_arrays import l1_array
 from gpusim.hardware.cache.leading_names import NOT_KEPT, LeadingNames
 from gpusim.hardware.cache.line_signals import LineSignals
+from gpusim.hardware.cache.renamed_arrays import l1_array
 from gpusim.hardware.cache.reservations import Reservations
 
 

@@ -6,7 +6,7 @@ directly connected to it).  A line has one home, the bank that it would have wit
 ask the bank at the same place in the partition of their SM; a miss there asks the home, which alone
 asks DRAM, and both keep the line: so lines that are far from their readers take room in two
 partitions.  Stores and atomics go to the home, and the copies of their line are gone in the same
-cycle, at no cost [our choice].
+cycle, at no cost but `l2.store_to_load` [our choice].
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from gpusim.core.unboxed import IntList
 from gpusim.core.warp_program import BYTES_SHIFT, INACTIVE, WHOLE_TURNS, LaneChunk
 from gpusim.hardware.sm.byte_masks import transactions_of
 
+
 def add_turns(
     chunk: LaneChunk,
     is_atomic: NDArray[np.bool_],

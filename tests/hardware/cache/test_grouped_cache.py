@@ -29,7 +29,7 @@ def test_a_bank_uses_all_of_its_sets_alike() -> None:
     mine = [line for line in range(BANKS * 64) if hashing.part(line) == 3]
     assert len(mine) == 64
     for line in mine:
-        gone, _ = array.fill(line, 1)
+        array.fill(line, 1)
         assert array.state(line) == 1
     assert sorted(array.lines()) == mine
     assert set(Counter(map(array.set_of, mine)).values()) == {2}
