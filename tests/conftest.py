@@ -44,7 +44,7 @@ gc.disable()  # until all tests are collected: a quarter of the time that this t
 def pytest_addoption(parser: pytest.Parser) -> None:
     turn_help = "of tests marked `turns(n)`, one in n of their values, which this number chooses"
     parser.addoption("--turn", type=int, metavar="NUMBER", help=turn_help)
-    rest_help = "with --turn: of all other tests, one in N"
+    rest_help = "with --turn: of all other long tests, one in N"
     parser.addoption("--one-in", type=int, default=1, metavar="N", help=rest_help)
 
 
@@ -57,8 +57,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     before: Counter[str] = Counter()
     for item in sorted(items, key=lambda item: item.nodeid):
         marker = item.get_closest_marker("turns")
-        name = "" if marker is None else item.nodeid.partition("[")[0]
-        one_in = config.getoption("one_in") if marker is None else marker.args[0]
+        if marker is not None:
+            name, one_in = item.nodeid.partition("[")[0], marker.args[0]
+        elif item.get_closest_marker("long") is not None:
+            name, one_in = "", config.getoption("one_in")
+        else:
+            continue
         if (before[name] + turn) % one_in:
             waiting.add(item)
         before[name] += 1

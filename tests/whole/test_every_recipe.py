@@ -100,6 +100,7 @@ def test_records_of_virtual_caches(model: str, pair: gpusim.Workload) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.turns(1)  # of recipes, not of models
 @pytest.mark.parametrize("model", data_names("models"))
 def test_every_recipe_of_every_model(
     model: str, pair: gpusim.Workload, pytestconfig: pytest.Config
