@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from typing import Protocol
 
 from attrs import evolve, frozen
 
@@ -56,3 +57,13 @@ class MappingCall:
     def run_block(self, block: int, warp_size: int) -> Iterator[LaneChunk]:
         """There is no block."""
         yield from ()
+
+
+class CallDriver(Protocol):
+    """What performs calls of applications, by their indices."""
+
+    def perform(self, app: int, call: MappingCall) -> Generator[int, None, None]:
+        """A process that ends with the call."""
+
+    def at_once(self, app: int, call: MappingCall) -> None:
+        """Perform a call in no time."""

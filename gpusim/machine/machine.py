@@ -274,7 +274,7 @@ class Machine:
                 tenant.application,
                 self._number_warps,
                 self.first_runs.run_ended,
-                None if self.mapping_calls is None else self.mapping_calls.perform,
+                self.mapping_calls,
             )
             scheduler = around.make(site, tenant)
             if isinstance(scheduler, SkippingScheduler) and self._pace is not None:

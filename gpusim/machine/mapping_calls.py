@@ -104,14 +104,22 @@ class MappingCalls(Component):
             self._free_at = begin + before + after
             if self._free_at - after > self._env.now:
                 yield self._free_at - after - self._env.now
-            if call.maps:
-                self._map_piece(app, address, call.piece_bytes)
-            else:
-                self._unmap_piece(app, address, call)
+            self._change(app, address, call)
             if after:
                 yield after
             self._whole.call_cycles += before + after
         self._waiting -= 1
+
+    def at_once(self, app: int, call: MappingCall) -> None:
+        """Map or unmap the pieces of a call in no time."""
+        for address in call.pieces:
+            self._change(app, address, call)
+
+    def _change(self, app: int, address: int, call: MappingCall) -> None:
+        if call.maps:
+            self._map_piece(app, address, call.piece_bytes)
+        else:
+            self._unmap_piece(app, address, call)
 
     def _map_piece(self, app: int, address: int, size: int) -> None:
         """Give a piece frames; what an earlier run of its application has mapped keeps its own."""

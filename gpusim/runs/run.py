@@ -174,6 +174,12 @@ class Run:
             return parse_skip(options.skip) if options.skip else None
         if options.skip or options.until:
             raise UserError("--sample is of whole programs: not with --skip or --until")
+        for tenant in self.tenants:
+            if any(one.piece for one in tenant.application.buffers):
+                raise UserError(
+                    f"--sample: {tenant.name} maps arrays piece by piece, which windows do not "
+                    "follow: run it whole, or with --skip"
+                )
         return plan_windows(self.model, self.workload, options.sample)
 
     def _machine(self, pace: AnyPace) -> Machine:

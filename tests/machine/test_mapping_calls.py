@@ -290,3 +290,22 @@ def test_it_can_be_skipped() -> None:
     skipped = gpusim.simulate("tiny", workload, skip="8launches")
     assert skipped.summary["pieces_mapped"] == whole.summary["pieces_mapped"]
     assert skipped.summary["cycles"] < whole.summary["cycles"]
+    begun = skipped.launches.sort_values("launch").begin.tolist()
+    assert begun == sorted(begun)
+    assert skipped.summary["cycles"] - begun[-1] < whole.summary["cycles"] // 4
+
+
+def test_windows_are_refused() -> None:
+    workload = gpusim.load_workload("growing_decode", "smoke")
+    with pytest.raises(UserError, match="maps arrays piece by piece, which windows do not follow"):
+        gpusim.simulate("tiny", workload, sample="windows=3,length=2kcycles,warm=1kcycles")
+
+
+def test_without_a_clock_pages_are_mapped_and_tlbs_refuse() -> None:
+    from gpusim.studies.characterize import Design, characterize, characterize_tlbs
+
+    workload = gpusim.load_workload("growing_decode", "smoke")
+    model = gpusim.load_model("tiny")
+    assert characterize(workload, model).applications[0].pages > 0
+    with pytest.raises(UserError, match="maps its array 'k_cache_0' piece by piece"):
+        characterize_tlbs(workload, [Design("base", model)])

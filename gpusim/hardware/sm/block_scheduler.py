@@ -11,7 +11,7 @@ from gpusim.config.schema import GpuConfig
 from gpusim.core.component import Component
 from gpusim.core.engine import NEVER, EventLoop, Port, Probe, Wake
 from gpusim.core.errors import UserError
-from gpusim.core.mapping_calls import MappingCall
+from gpusim.core.mapping_calls import CallDriver, MappingCall
 from gpusim.core.warp_program import Application, Launch
 from gpusim.hardware.sm.block_placement import BlockPlacement
 from gpusim.hardware.sm.launch_queue import LaunchQueue
@@ -31,7 +31,7 @@ class ApplicationSite:
         application: its launches.
         first_warp: hands out warp numbers, `first_warp(n)` being the first of *n*.
         run_ended: called when a run has ended; returns the launches to run next, if any.
-        perform: makes a process of a call of its host; None: it makes none.
+        calls: performs calls of its host; None: it makes none.
     """
 
     app: int
@@ -39,7 +39,7 @@ class ApplicationSite:
     application: Application
     first_warp: Callable[[int], int]
     run_ended: Callable[[int], Application | None]
-    perform: Callable[[int, MappingCall], Generator[int, None, None]] | None = None
+    calls: CallDriver | None = None
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -98,7 +98,7 @@ class BlockScheduler(Component):
         self._placement = placement
         self._first_warp = site.first_warp
         self._run_ended = site.run_ended
-        self._perform = site.perform
+        self._calls = site.calls
         self._overhead = config.launch_overhead.cycles(config.clock)
         self._dispatch = config.dispatch
         self._stopped = False
@@ -242,8 +242,8 @@ class BlockScheduler(Component):
         self.env.start(self._call(one))
 
     def _call(self, one: RunningCall) -> Generator[int, None, None]:
-        assert self._perform is not None, "a program has a call, but no array that it is for"
-        yield from self._perform(self.app, one.call)
+        assert self._calls is not None, "a program has a call, but no array that it is for"
+        yield from self._calls.perform(self.app, one.call)
         one.done = True
         self.process.wake.now()
 

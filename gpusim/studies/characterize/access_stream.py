@@ -136,8 +136,14 @@ def stream(tenant: Tenant, site: StreamSite) -> Iterator[Accesses]:
     """All accesses and events of an application from its first launch to its last.
 
     Raises:
-        UserError: a block does not fit on an SM.
+        UserError: a block does not fit on an SM, or the application maps arrays in mid-run.
     """
+    for array in tenant.application.buffers:
+        if array.piece:
+            raise UserError(
+                f"{tenant.name} maps its array {array.name!r} piece by piece, which TLBs without "
+                "timing do not follow: run it"
+            )
     clock = _Clock()
     for launch in tenant.application.launches():
         yield from _LaunchStream(launch, site, clock).run()

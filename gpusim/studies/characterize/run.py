@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from gpusim.config.load import LoadedModel
 from gpusim.core.errors import UserError, own_code_errors, own_modules
+from gpusim.core.mapping_calls import CallDriver, MappingCall
 from gpusim.core.version import __version__
 from gpusim.core.warp_program import Buffer, Launch
 from gpusim.hardware.sm.block_placement import RoundRobinPlacement
@@ -87,12 +88,14 @@ def _characterize(
     config = model.config
     geometry = Geometry(config.sm.warp_size, int(config.l1.line), int(config.memory.page))
     tenants = assign_sms(model, workload)
-    table = Machine(config, tenants, workload.seed).page_table
+    machine = Machine(config, tenants, workload.seed)
+    table = machine.page_table
     sizes = dimensions(config)
     applications = []
     for asid, tenant in enumerate(tenants):
         frames = Frames(table, asid, sizes.page_bits, sizes.frame_bits)
-        survey = _Survey(tenant, model, geometry, frames, workload.seed)
+        calls = machine.mapping_calls
+        survey = _Survey(tenant, model, geometry, frames, workload.seed, calls)
         with own_code_errors(own_modules([type(tenant.application)])):
             for blocks in survey.run():
                 if progress is not None:
@@ -121,9 +124,17 @@ class _Survey:
     """One application, launch by launch; only sums and the set of pages outlive a launch."""
 
     def __init__(
-        self, tenant: Tenant, model: LoadedModel, geometry: Geometry, frames: Frames, seed: int
+        self,
+        tenant: Tenant,
+        model: LoadedModel,
+        geometry: Geometry,
+        frames: Frames,
+        seed: int,
+        calls: CallDriver | None,
     ) -> None:
         self._tenant = tenant
+        self._calls = calls
+        self._asid = frames.asid
         self._model = model
         self._geometry = geometry
         self._frames = frames
@@ -140,6 +151,8 @@ class _Survey:
         """Run all launches; yields the number of blocks so far."""
         done = 0
         for launch in self._tenant.application.launches():
+            if isinstance(launch, MappingCall) and launch.maps and self._calls is not None:
+                self._calls.at_once(self._asid, launch)  # for good: frames are asked for later
             blocks: list[BlockAccesses] = []
             accesses = 0
             for index in range(launch.blocks):

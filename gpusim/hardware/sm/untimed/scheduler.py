@@ -229,11 +229,12 @@ class SkippingScheduler(NodeScheduler):
         if not self.pace.skips(self):
             while not self.pace.may_time(self):
                 yield None
-            yield from self._call(one)
+            super()._start_call(one)
+            while not one.done:
+                yield None
             return
-        assert self._perform is not None
-        for _ in self._perform(self.app, one.call):
-            pass
+        assert self._calls is not None
+        self._calls.at_once(self.app, one.call)
 
     def _start_copy(self, one: RunningCopy) -> None:
         """Nothing: it may have to wait until it may be timed."""
