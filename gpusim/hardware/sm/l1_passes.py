@@ -59,7 +59,7 @@ class L1Passes:
         least = np.maximum(-(-bytes_asked // self.width), active > 0)
         passes = np.maximum(least, self._by_tags(counts, lines))
         several = np.flatnonzero((counts > 1).any(axis=0) | (chunk.size > WORD_BYTES))
-        for size in np.unique(chunk.size[several]).tolist():
+        for size in sorted(set(chunk.size[several].tolist())):
             rows = several[chunk.size[several] == size]
             found = bank_passes(chunk.address[rows].reshape(-1, chunk.address.shape[2]), size)
             banks = found.reshape(len(rows), -1).T
