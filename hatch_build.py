@@ -194,6 +194,28 @@ def _in_units(sources: list[str]) -> list[str]:
     return units
 
 
+_INSIDE = ["-fvisibility=hidden", "-fno-semantic-interposition"]
+"""Of compilers of POSIX systems: no other library calls into ours, calls within it go straight."""
+
+_WHOLE_PROGRAM = ["-O2", "-flto"]
+"""Units are compiled together: what reads a list, or a port, is part of what calls it."""
+
+
+def _takes(options: list[str]) -> bool:
+    """Whether the C compiler makes a library with these options."""
+    compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "")
+    if os.name != "posix" or not compiler:
+        return False
+    with TemporaryDirectory(prefix="gpusim-") as folder:
+        source = Path(folder, "one.c")
+        source.write_text("int one(void) { return 1; }\n", encoding="utf-8")
+        made = [*options, "-fPIC", "-shared", "-o", str(Path(folder, "one.so")), str(source)]
+        done = subprocess.run(  # noqa: S603  (the compiler that builds extensions)
+            [*compiler, *made], capture_output=True, check=False
+        )
+    return done.returncode == 0
+
+
 def compile_modules(modules: list[str]) -> None:
     """Compile modules of the package in the current folder into its folder ``built``."""
     from mypyc.build import mypycify
@@ -228,10 +250,13 @@ def compile_modules(modules: list[str]) -> None:
         multi_file=True,
         group_name=f"{PACKAGE}.native",
     )
+    whole = _WHOLE_PROGRAM if _takes(_WHOLE_PROGRAM) else []
+    inside = [*_INSIDE, *whole]
     for extension in extensions:
         extension.sources = _in_units(extension.sources)
-        if os.name == "posix":  # no other library calls into it: calls within it go straight
-            extension.extra_compile_args += ["-fvisibility=hidden", "-fno-semantic-interposition"]
+        if os.name == "posix":
+            extension.extra_compile_args = [*extension.extra_compile_args, *inside]
+            extension.extra_link_args = [*extension.extra_link_args, *whole]
         extension.include_dirs.append(f"build/{PACKAGE}")  # headers of a group with a dotted name
     setup(
         name=PACKAGE,
