@@ -51,11 +51,9 @@ def test_local_words_of_different_threads_never_meet(addresses, size, blocks):
     assert len(seen) == blocks * sum(len(touched([one], size)) for one in aligned)
 
 
-@given(lanes, sizes, st.booleans())
-def test_passes_are_the_fullest_bank(addresses, size, atomic):
-    words = [
-        one // 4 + step for one in addresses if one != INACTIVE for step in range(max(size // 4, 1))
-    ]
+@given(lanes, st.sampled_from([1, 2, 4]), st.booleans())
+def test_passes_of_words_are_the_fullest_bank(addresses, size, atomic):
+    words = [one // 4 for one in addresses if one != INACTIVE]
     banks = [word % 32 for word in (words if atomic else set(words))]
     assert shared_passes(addresses, size, atomic) == max(map(banks.count, banks))
 
