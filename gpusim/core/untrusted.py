@@ -230,10 +230,10 @@ def format_memory(size: float) -> str:
 def _machine_memory() -> int:
     """Bytes of memory: the machine's, or what this process may have of it."""
     own = address_space()
-    if sys.platform == "win32":
+    if sys.platform != "win32" and hasattr(os, "sysconf"):  # in no time
+        whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    else:
         import psutil
 
         whole = int(psutil.virtual_memory().total)
-    else:
-        whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return whole if own is None else min(whole, own)
