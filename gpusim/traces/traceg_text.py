@@ -37,12 +37,14 @@ def read_blocks(header: KernelHeader, room: Room) -> Iterator[BlockText]:
     """
     reader = _Reader(header, room)
     for first, lines in read_pieces(header.path):
+        wrong: UserError | None = None
         try:
             reader.read(first, lines)
-        except UserError:  # what is wrong lies behind these
-            yield from reader.take()
-            raise
+        except UserError as error:
+            wrong = error
         yield from reader.take()
+        if wrong is not None:  # it lies behind these
+            raise wrong
     reader.end()
 
 
