@@ -22,16 +22,16 @@ NAMES = ("one", "other")
 
 SCRIPT = """
 from pathlib import Path
-from gpusim.cli import main
+from gpusim.cli import commands, main
 from gpusim.core.user_code import Imports, permit
 from gpusim.studies.reproduce.figure import Survey
 from gpusim.studies.reproduce.surveys import run_survey
 
-@main.app.command("survey")
 def survey(folder: Path, names: list[str]) -> None:
     permit(Imports.ALL)
     run_survey(Survey(model="tiny", workloads=tuple(names)), "smoke", folder, jobs=2)
 
+commands.COMMANDS["survey"] = lambda app: app.command("survey")(survey)
 main.main()
 """
 
