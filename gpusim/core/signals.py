@@ -159,7 +159,7 @@ class Signals:
         return looks[level](sm, tag)
 
     def place(self, level: str, sm: int, tag: int, mapping: Mapping) -> None:
-        """Put a page into the TLB of a level that serves an SM, where nobody has asked for it.
+        """Put a page into the TLB of a level that serves an SM, ahead of any request there.
 
         It takes no time and no port.
 

@@ -56,7 +56,7 @@ declare_metrics(
 
 
 class MappingCalls(Component):
-    """The host's driver, which maps and unmaps one piece after the other, whoever calls.
+    """The host's driver: maps and unmaps pieces for all applications, one after the other.
 
     A piece is mapped as a whole when the time of its call has passed.  What is unmapped is shot
     down in one cycle, and its call ends when that is acknowledged.

@@ -248,7 +248,7 @@ class TranslationStages:
         return self.of(level, sm).peek(tag)
 
     def _place(self, level: str, sm: int, tag: int, mapping: Mapping) -> None:
-        """Put a page into the array of a TLB, for which nobody has asked there."""
+        """Put a page into the array of a TLB, ahead of any request there."""
         tlb = self.of(level, sm)
         tlb.counters[mapping.asid].evictions += tlb.array.insert(tag, mapping, 0)
         if tlb.on_evict.spilled:

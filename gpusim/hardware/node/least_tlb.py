@@ -278,20 +278,6 @@ class SpillingLeastTlb(LeastTlb):
 
     spills: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        site: StageSite,
-        *,
-        entries: int = 4096,
-        trip: int = 100,
-        latency: int = 10,
-        tracked: int = 1024,
-        bits: int = 12,
-    ) -> None:
-        super().__init__(
-            site, entries=entries, trip=trip, latency=latency, tracked=tracked, bits=bits
-        )
-
     def storage(self, dimensions: Dimensions) -> Sequence[Storage]:
         """As `LeastTlb`, a bit of each tracked entry of a GPU's TLB, and a counter for each GPU."""
         bit = Storage("spilled entries", self._tracked, {"spilled": 1})

@@ -37,8 +37,8 @@ class StepParameters(DecodeParameters):
         experts: of a layer; 0: one network for all tokens.
         top_k: experts of a token.
         splits: thread blocks that share a sum of a product.
-        earlier: arrays lie in the segments of PyTorch's caching allocator, in which so many tensors
-            lay before (`AddressSpace.pool`); None: one after the other.
+        earlier: arrays lie in the segments of PyTorch's caching allocator, after this many other
+            tensors have come and gone there (`AddressSpace.pool`); None: one after the other.
     """
 
     hidden: int = gpu.number(4096, 64, 1 << 16, multiple=lambda splits: 32 * splits)
