@@ -1,8 +1,8 @@
 """Compositions: which mechanisms help each other, alone and in pairs, and which cancel gains.
 
 ``gpusim study compositions`` runs what is missing of experiments/compositions.toml and
-prints its tables; with ``--doc`` it writes them into the page docs/compositions.md, and the matrix
-beside it.
+prints its tables; with ``--doc`` it writes them into the page docs/compositions.md, the matrix
+beside it, and what each gains alone in each workload into tables/compositions.csv.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ import numpy as np
 import pandas as pd
 from attrs import evolve
 
-from experiments.marked import grid, tell
+from experiments.marked import compact, tell
 from experiments.run_shown import run_shown, study_options
-from gpusim.studies.reproduce.markdown import markdown
 from gpusim.studies.sweep.pairs import Pairs, gains_of, pair_name
 from gpusim.studies.sweep.picture import draw_sweep
 from gpusim.studies.sweep.point import BASELINE
@@ -29,7 +28,7 @@ SPEC = Path(__file__).parent / "compositions.toml"
 SHIFTED, SHIFTS = "l2.latency", ("8 cycles", "9 cycles", "11 cycles", "12 cycles")
 """What shifts a run without being a design: a key and its values, about that of the machine."""
 
-MOST = 8
+MOST = 5
 """Rows of a table of pairs."""
 
 VALUE = "ipc"
@@ -46,10 +45,16 @@ def alone(each: pd.DataFrame, pairs: Pairs) -> str:
     """What each gains without another one."""
     gains = np.diag(pairs.gains.to_numpy(float))
     rows = [
-        [f"`{name}`", f"{gain:+.1f}", *map("{:+.1%}".format, each[name])]
+        [f"`{name}`", f"{gain:+.1f}", _range(each[name])]
         for name, gain in zip(_names(pairs), gains, strict=True)
     ]
-    return grid(["recipe", "mean, %", *(f"`{name}`" for name in each.index)], rows)
+    return compact(["recipe", "mean, %", "of one workload"], rows)
+
+
+def numbers_alone(each: pd.DataFrame, pairs: Pairs) -> str:
+    """What each gains alone in each workload, in percent, as CSV."""
+    numbers = each[_names(pairs)].mul(100).round(1).T
+    return numbers.to_csv(index_label="recipe", lineterminator="\n")
 
 
 def strongest(each: pd.DataFrame, pairs: Pairs, *, helped: bool) -> str:
@@ -61,33 +66,33 @@ def strongest(each: pd.DataFrame, pairs: Pairs, *, helped: bool) -> str:
     for first, second in found[:MOST]:
         one, other = names[first], names[second]
         more = each[pair_name(one, other)] - ((1 + each[one]) * (1 + each[other]) - 1)
-        ends = (f"{100 * part.iloc[0]:+.1f} (`{part.index[0]}`)" for part in _ends(more))
         numbers = (gains[first, first], gains[second, second], gains[first, second])
         rows.append(
             [
                 f"`{one}` and `{other}`",
                 *map("{:+.1f}".format, (*numbers, beyond[first, second])),
-                " to ".join(ends),
+                _range(more),
             ]
         )
     head = ["pair", "the first", "the second", "both", "beyond", "of one workload"]
-    return grid(head, rows)
+    return compact(head, rows)
 
 
 def _names(pairs: Pairs) -> list[str]:
     return [str(name) for name in pairs.gains.index]
 
 
-def _ends(numbers: pd.Series) -> tuple[pd.Series, pd.Series]:
-    """The smallest one and the largest one."""
-    return numbers.nsmallest(1), numbers.nlargest(1)
+def _range(numbers: pd.Series) -> str:
+    """The smallest one and the largest one, in percent, each with its workload."""
+    ends = (numbers.nsmallest(1), numbers.nlargest(1))
+    return " to ".join(f"{100 * part.iloc[0]:+.1f} (`{part.index[0]}`)" for part in ends)
 
 
 def refused(reasons: Mapping[tuple[str, str], str]) -> str:
     """Pairs that cannot be combined."""
     here = f"{SPEC.parents[1]}/"
     rows = [(f"`{pair}`", reason.replace(here, "")) for (_, pair), reason in reasons.items()]
-    return "\n".join(markdown(("pair", "why they cannot be combined"), rows)).rstrip()
+    return compact(("pair", "why they cannot be combined"), rows)
 
 
 def noise(results: SweepResults, shifted: SweepResults) -> str:
@@ -129,8 +134,11 @@ def main() -> None:
     results, shifted = (run_shown(one, arguments.output, arguments.jobs) for one in (sweep, alike))
     for name, text in parts(results, shifted, sweep):
         tell(arguments.doc, f"compositions {name}", f"{text}\n")
-    if arguments.doc is not None and (picture := draw_sweep(results, sweep)):
-        shutil.copy(picture, arguments.doc.parent / "pictures")
+    if arguments.doc is not None:
+        numbers = numbers_alone(by_workload(results), gains_of(results, VALUE, sweep.variants))
+        (arguments.doc.parent / "tables" / "compositions.csv").write_text(numbers, "utf-8")
+        if picture := draw_sweep(results, sweep):
+            shutil.copy(picture, arguments.doc.parent / "pictures")
 
 
 if __name__ == "__main__":

@@ -45,3 +45,8 @@ def grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table in Markdown, numbers to the right."""
     lines = [head, ["---", *["--:"] * (len(head) - 1)], *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def compact(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown without padding: for pages that are tables mostly."""
+    return "\n".join(f"|{'|'.join(line)}|" for line in (head, ["---"] * len(head), *rows))

@@ -16,11 +16,10 @@ from pathlib import Path
 from attrs import field, frozen
 
 from experiments.compositions import SPEC
-from experiments.marked import tell
+from experiments.marked import compact, tell
 from experiments.recipe_table import run
 from gpusim.core.errors import UserError
 from gpusim.files.shipped import data_names
-from gpusim.studies.reproduce.markdown import markdown
 from gpusim.studies.sweep.pairs import Machines, pair_name
 from gpusim.studies.sweep.point import BASELINE
 from gpusim.studies.sweep.spec import read_sweep
@@ -107,7 +106,7 @@ def table(found: Mapping[str, Found]) -> str:
     head = ("models", "recipes that run", "pairs of these that run", "refused (why)")
     below = [f"{number}. {reason}" for reason, number in numbers.items()]
     lines = [(", ".join(models), *same) for same, models in rows.items()]
-    return "\n".join([*markdown(head, lines), "", *below])
+    return "\n".join([compact(head, lines), "", *below])
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from attrs import frozen
 
 import gpusim
-from experiments.marked import tell
+from experiments.marked import compact, tell
 from gpusim.config.schema import GpuConfig
 from gpusim.core.errors import is_own
 from gpusim.core.registry import Slot, find_policy, policy_names
@@ -71,11 +71,9 @@ def tables() -> str:
     keys = slot_keys()
     for slot in Slot:
         lines += [f"## {slot.value[0].upper()}{slot.value[1:]}", "", _keys_line(keys[slot]), ""]
-        lines += ["| policy | what it does |", "|---|---|"]
         classes = shipped_policies(slot)
-        for name, cls in classes.items():
-            lines.append(f"| `{name}` | {_first_sentence(cls)} |")
-        lines.append("")
+        told = [(f"`{name}`", _first_sentence(cls)) for name, cls in classes.items()]
+        lines += [compact(("policy", "what it does"), told), ""]
         for name, cls in classes.items():
             lines += _option_table(name, cls, classes)
     return "\n".join(lines)
@@ -128,11 +126,12 @@ def _option_table(name: str, cls: type, others: Mapping[str, type]) -> Iterator[
         rows = [one for one in rows if one not in base_rows]
         yield from (f"As [`{base}`](#{base}){', and:' if rows else '.'}", "")
     if rows:
-        yield from ("| option | default | allowed | meaning |", "|---|---|---|---|")
-    for one in rows:
-        default = f"`{one.default}`" if one.default else "required"
-        yield f"| `{one.name}` | {default} | {one.allowed} | {one.meaning} |"
-    yield ""
+        yield from (compact(("option", "default", "allowed", "meaning"), [*map(_cells, rows)]), "")
+
+
+def _cells(one: OptionRow) -> tuple[str, str, str, str]:
+    default = f"`{one.default}`" if one.default else "required"
+    return f"`{one.name}`", default, one.allowed, one.meaning
 
 
 def _inherited(cls: type, others: Mapping[str, type]) -> tuple[str, list[OptionRow]] | None:
@@ -222,7 +221,7 @@ def _refusal(check: str, arguments: Sequence[ast.expr]) -> dict[str, str]:
 
 def _limit(check: str, bound: ast.expr, values: Mapping[str, object]) -> str:
     if check == "at_least":
-        return f"at least {ast.unparse(bound)}"
+        return f"≥ {ast.unparse(bound)}"
     if check != "one_of":
         return ""
     try:

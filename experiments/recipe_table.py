@@ -16,7 +16,7 @@ from pathlib import Path
 from attrs import frozen
 
 import gpusim
-from experiments.marked import tell
+from experiments.marked import compact, tell
 from gpusim.cli.recipes import recipe_rows
 from gpusim.config.load import LoadedModel
 from gpusim.config.recipe import recipe_names
@@ -28,7 +28,6 @@ MAINTENANCE = True
 """A study of gpusim itself: ``gpusim list maintenance`` has it."""
 
 PROGRAM, PARAMETERS = "atax", {"n": 128, "iterations": 1}
-EVERYWHERE = "On all models: "
 ALL_BUT = "all but "
 
 
@@ -84,8 +83,8 @@ def _reasons(message: str, model: str) -> Iterator[str]:
 def table(outcomes: Mapping[tuple[str, str], Outcome]) -> str:
     """Outcomes by recipe and model in Markdown.
 
-    First the recipes that run on all models, then which models refuse the others, with numbers of
-    the reasons below the table; recipes with the same outcomes have one row.
+    A row has recipes with the same outcomes, and which models refuse them, with numbers of the
+    reasons below the table; recipes that run on all models are in none.
     """
     models = data_names("models")
     reasons: dict[str, int] = {}
@@ -97,11 +96,10 @@ def table(outcomes: Mapping[tuple[str, str], Outcome]) -> str:
             numbers = (str(reasons.setdefault(one, len(reasons) + 1)) for one in why)
             cells.append(", ".join(numbers))
         rows.setdefault(tuple(cells), []).append(f"`{recipe}`")
-    everywhere = rows.pop(("",) * len(models), [])
-    lines = ["| recipes | refused by |", "|---|---|"]
-    lines += [f"| {', '.join(of)} | {_refused(models, cells)} |" for cells, of in rows.items()]
+    rows.pop(("",) * len(models), None)
+    refusals = [(", ".join(of), _refused(models, cells)) for cells, of in rows.items()]
     numbered = (f"{number}. {one}" for one, number in reasons.items())
-    return "\n".join([f"{EVERYWHERE}{', '.join(everywhere)}.", "", *lines, "", *numbered])
+    return "\n".join([compact(("recipes", "refused by"), refusals), "", *numbered])
 
 
 def _refused(models: Sequence[str], cells: Sequence[str]) -> str:
@@ -121,9 +119,8 @@ def _refused(models: Sequence[str], cells: Sequence[str]) -> str:
 
 def listing() -> str:
     """All recipes with what they are and where they come from, as a table in Markdown."""
-    cells = ((f"`{one['name']}`", one["description"], one["source"]) for one in recipe_rows())
-    rows = (f"| {' | '.join(one)} |" for one in cells)
-    return "\n".join(["| recipe | what it is | source |", "|---|---|---|", *rows])
+    rows = [(f"`{one['name']}`", one["description"], one["source"]) for one in recipe_rows()]
+    return compact(("recipe", "what it is", "source"), rows)
 
 
 def main() -> None:

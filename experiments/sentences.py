@@ -116,7 +116,7 @@ def not_followed(paper: str, sentences: Sequence[Sentence]) -> Iterator[str]:
     for one in found:
         yield f"- {one.section}: *{one.says}* **{one.state}:** {one.remark}"
     if not found:
-        yield "Each sentence is done as written, or by a stated reading."
+        yield "Nothing."
     yield ""
 
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import gpusim.runs.simulate  # noqa: F401
+from experiments.marked import compact
 from gpusim.core.metrics import declared_metrics
 from gpusim.core.states import state_names
 from gpusim.files.columns import Column, Table
@@ -78,15 +79,7 @@ GROUPS = {
 }
 
 
-HEAD = ("dataset, its type and unit", "what it is")
-
-
-def grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    yield f"| {' | '.join(head)} |"
-    yield "|---" * len(head) + "|"
-    for row in rows:
-        yield f"| {' | '.join(row)} |"
-    yield ""
+HEAD = ("dataset", "meaning")
 
 
 def column_row(column: Column) -> list[str]:
@@ -99,7 +92,7 @@ def schema_tables() -> str:
     lines = []
     for name, table in GROUPS.items():
         lines += [f"### `/{name}`", "", table.description, ""]
-        lines += grid(HEAD, [*map(column_row, table.columns)])
+        lines += [compact(HEAD, [*map(column_row, table.columns)]), ""]
     return "\n".join(lines)
 
 
@@ -109,7 +102,7 @@ def event_tables() -> str:
         for name in tables:
             table = EVENTS[name]
             lines += [f"### `/tables/{name}` (`--record {record}`)", "", table.description, ""]
-            lines += grid(HEAD, [*map(column_row, table.columns)])
+            lines += [compact(HEAD, [*map(column_row, table.columns)]), ""]
     return "\n".join(lines)
 
 
@@ -128,7 +121,7 @@ def headline_table() -> str:
         unit = "" if value.unit == "1" else f" [{value.unit}]"
         cells.append([f"`{value.name}`{unit}", value.description])
     cells.append(["`share_STATE` [fraction]", "share of warp-cycles in a state, such as `walk`"])
-    return "\n".join(grid(["name [unit]", "what it is"], cells))
+    return compact(["name [unit]", "what it is"], cells) + "\n"
 
 
 def test_all_that_is_declared_is_in_the_table() -> None:

@@ -32,8 +32,8 @@ class TranslationAwareBypass(CacheBypass):
 
     Args:
         epoch: core cycles after which all counters are halved.
-        sample: one in `sample` lines, chosen by a hash, is always looked up, so that a level
-            comes back sooner; 1: all are; 0: none is, as in the paper.
+        sample: one in `sample` lines, chosen by a hash, is always looked up, so that a level comes
+            back sooner; 0: none, as in the paper.
         min_accesses: accesses of a level before any of its reads goes past the cache.
     """
 

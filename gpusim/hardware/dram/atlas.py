@@ -64,8 +64,8 @@ class Atlas(RankedQueue):
     Args:
         entries, banks: see `DramQueue`.
         quantum: core cycles after which applications are ranked anew.
-        history: weight of what was served before the last quantum, from 0 to below 1.
-        patience: core cycles of waiting after which a read goes first, of any application.
+        history: weight of what was served before the last quantum.
+        patience: core cycles after which a waiting read goes first.
     """
 
     __slots__ = ("_history",)

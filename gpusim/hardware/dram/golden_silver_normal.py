@@ -65,26 +65,22 @@ class GoldenSilverNormal(DramQueue):
         golden: entries of the golden queue (MASK §7.4).
         silver: entries of the silver queue (MASK §7.4).
         normal: entries of the normal queue (MASK §7.4).
-        thresh_max: sum of the quotas (Equation 1); each is at least 1, and all are the same
-            while nothing is walked [our choice].
-        idle: core cycles without a request after which a turn ends if another application has a
-            request; 0: only its quota ends a turn, as in the paper.
-        patience: core cycles after which a read of the normal queue goes on to silver, as soon as
-            that has room, so that it cannot starve; it does not count as its application's.  0:
-            never, as in the paper.
-        counted: walks and warps of a quota are those of ``"now"``, when the turn begins
-            (MASK §5.4: concurrent ones), or of the running ``"epoch"``: its most walks, and the
-            mean of its warps.
+        thresh_max: sum of the quotas (Equation 1); each is at least 1, all the same while nothing
+            is walked [our choice].
+        idle: core cycles without a request after which a turn ends if another application has one;
+            0: only its quota ends a turn, as in the paper.
+        patience: core cycles after which a read of the normal queue goes on to silver as soon as
+            that has room, in no application's quota; 0: never, as in the paper.
+        counted: walks and warps of a quota are those when the turn begins (``"now"``, MASK §5.4),
+            or the most walks and mean warps of the running ``"epoch"``.
         epoch: core cycles after which walks and stalled warps are counted anew; for ``"epoch"``
             only.
         golden_order: golden is first come, first served as a whole ``"queue"``, whose head's bank
-            works for it alone, or within each ``"bank"``, which works for its oldest request.
-        row_hits: row hits go first among the requests of their own queue (``"in-queue"``: silver
-            and normal), or before all requests of their bank (``"first"``), as in the simulator
-            that the authors released.
+            works for it alone, or within each ``"bank"``.
+        row_hits: row hits go first in their own queue (``"in-queue"``: silver and normal), or
+            before all requests of their bank (``"first"``, as in the released simulator).
         quota: quotas are in proportion to an application's ``"pressure"`` (concurrent walks times
-            warps stalled by one) or to its concurrent ``"walks"`` alone, as in the simulator that
-            the authors released.
+            warps stalled by one), or to its ``"walks"`` alone, as in the released simulator.
     """
 
     __slots__ = (

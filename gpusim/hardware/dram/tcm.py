@@ -29,10 +29,9 @@ class Tcm(RankedQueue):
         entries, banks: see `DramQueue`.
         quantum: core cycles after which clusters are formed anew.
         shuffle: core cycles after which the ranks of the bandwidth-sensitive cluster are shuffled.
-        share: part of all service that the latency-sensitive cluster may take, 0 to 1 (the paper:
-            4 of 24 threads).
-        patience: core cycles of waiting after which a read goes first, of any application [our
-            choice: as in ATLAS].
+        share: part of all service that the latency-sensitive cluster may take (the paper: 4 of 24
+            threads).
+        patience: core cycles after which a waiting read goes first [our choice: as in ATLAS].
     """
 
     __slots__ = ("_clusters", "_number", "_share", "_shuffle")

@@ -86,9 +86,9 @@ class ClassifiedPages(RemotePages):
     Args:
         gpus, page_bytes: see `RemotePages`.
         epoch: cycles after which counts are filtered.
-        weight: of the latest epoch, above 0 and up to 1.
+        weight: of the latest epoch.
         busy: filtered accesses, of all GPUs, from which on a page may be worth a move.
-        dedicated: share of one GPU, above one half and up to 1.
+        dedicated: share of one GPU.
 
     Raises:
         OptionError: an option cannot be.

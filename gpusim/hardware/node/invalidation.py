@@ -89,8 +89,8 @@ class WalkedInvalidation(Invalidation):
 
     Args:
         gpus, table_entries: see `Invalidation`.
-        directory_bits: unused bits of the host's page-table entry, in which it notes GPUs that have
-            the page; 0: all GPUs are asked.
+        directory_bits: unused bits of the host's page-table entry, which note GPUs that have the
+            page; 0: all GPUs are asked.
     """
 
     def __init__(self, gpus: int, table_entries: int, *, directory_bits: int = 0) -> None:
@@ -118,7 +118,7 @@ class LazyInvalidation(Invalidation):
 
     Args:
         gpus, table_entries: see `Invalidation`.
-        directory_bits: unused bits of an entry; see `WalkedInvalidation`.
+        directory_bits: as of ``walked``, unused bits of an entry.
         bases: tables of entries that the buffer of a GPU knows at a time.
         offsets: void entries of one of them.
     """

@@ -89,7 +89,7 @@ class TreePrefetch(PagePrefetch):
 
     Args:
         page_bytes: see `PagePrefetch`.
-        threshold: per cent of a range, 1 to 100, that must be present or on the way.
+        threshold: per cent of a range that must be present or on the way.
     """
 
     def __init__(self, page_bytes: int, *, threshold: int = 51) -> None:

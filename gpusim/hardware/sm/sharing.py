@@ -79,8 +79,7 @@ class MultiProcessService(SmSharing):
     Args:
         clock: of the SMs, in Hz.
         active_thread_percentage: of the threads of each SM that an application without a share has
-            at most, as CUDA_MPS_ACTIVE_THREAD_PERCENTAGE says it; the whole of them by default
-            [NVIDIA, Multi-Process Service].
+            at most, as CUDA_MPS_ACTIVE_THREAD_PERCENTAGE [NVIDIA, Multi-Process Service].
     """
 
     def __init__(self, clock: Hertz, *, active_thread_percentage: int = 100) -> None:
@@ -106,10 +105,9 @@ class TimeSlices(SmSharing):
 
     Args:
         clock: of the SMs, in Hz.
-        length: of a slice, in us, ns or cycles; NVIDIA's driver gives a group of channels 1024 us
-            (open-gpu-kernel-modules, kfifoChannelGroupGetDefaultTimeslice).
-        switch: what it takes to go to another application [our choice: nothing, as it begins when
-            the other one's blocks have ended, and no context is saved].
+        length: of a slice, in us, ns or cycles; 1024 us: NVIDIA's open-gpu-kernel-modules.
+        switch: what it takes to go to another application [our choice: nothing, as no context is
+            saved].
     """
 
     def __init__(self, clock: Hertz, *, length: str = "1024us", switch: str = "0 cycles") -> None:

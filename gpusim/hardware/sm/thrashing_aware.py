@@ -119,10 +119,9 @@ class ThrashingAwarePlacement(RoundRobinPlacement):
     So it places a block whenever round-robin would.
 
     Args:
-        window: which lookups count: all (``"cumulative"``, both counters halved when one is
-            full), those of the last `length` ``"cycles"`` or ``"lookups"``, or all, with
-            ``"decay"``: both halved when `length` are counted [our choice: the paper's rate is
-            "instant", but no window is given].
+        window: which lookups count: all (``"cumulative"``: counters are halved when one is full;
+            ``"decay"``: when `length` are counted), or those of the last `length` ``"cycles"`` or
+            ``"lookups"`` [our choice: the paper's rate is "instant"].
         length: size of the window in cycles or lookups; unused if the window is cumulative.
         min_samples: an SM with fewer lookups counts as one without misses.
         reference: a miss rate is low up to the ``"mean"``, ``"median"`` or ``"min"`` of all SMs,

@@ -157,18 +157,18 @@ class BaseDeltaSets(SetKind):
 
     Args:
         config: the TLB.
-        rebase: mismatches after which a set gives up its base; 0: never [our choice of 256: no
-            source has it, docs/reproduction/compression.md].
-        partitioned: half of the ways are plain; otherwise all are compressed, and what does not
-            match the base is not kept [our choice].
+        rebase: mismatches after which a set gives up its base; 0: never [our choice: no source has
+            it].
+        partitioned: half of the ways are plain; otherwise all are compressed, and only what matches
+            the base is kept [our choice].
         delta_vpn_bits: low bits of the page number, above those of the set index, in a compressed
             translation.
         delta_pfn_bits: low bits of the frame number in a compressed translation.
-        overflow: a translation that leaves the compressed ways goes on to the plain ones, so that
-            translations that all match have 1.5 times the ways; otherwise the halves evict apart.
+        overflow: a translation that leaves the compressed ways goes on to the plain ones; otherwise
+            the halves evict apart.
         restore: a match restores the count of mismatches [our choice: it does not].
         extra_cycles: cycles that decompression adds to a lookup: none in an L2 TLB (COMP §1), one
-            in an L1 TLB, where it is on the critical path (ORCH §V).
+            in an L1 TLB (ORCH §V).
     """
 
     spills = True

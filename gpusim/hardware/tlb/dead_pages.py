@@ -58,8 +58,7 @@ class DeadPages(FillPolicy):
 
     Args:
         apps, sms, warps: see `AlwaysFill`.
-        region: pages of the aligned range that stands for the load instruction (512 of 4 KiB are
-            2 MiB) [our choice].
+        region: pages of the aligned range that stands for the load instruction [our choice].
         region_bits: bits of the hash of the range.
         page_bits: bits of the hash of the page.
         counter_bits: bits of a counter, which stays at its maximum.

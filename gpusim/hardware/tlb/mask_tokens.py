@@ -64,22 +64,22 @@ class MaskTokens(FillPolicy):
         apps: applications that share the GPU.
         sms: SMs that the TLB serves.
         warps: warp slots of an SM.
-        token_policy: how an application's tokens change: ``"paper"``: fewer after its miss rate
-            rose by more than `band`, more after it fell by more; ``"hillclimb"``: fewer after it
-            fell, else more, as in the simulator that the authors released.
+        token_policy: an application has fewer tokens after its miss rate rose by more than `band`,
+            more after it fell by more (``"paper"``); or fewer after it fell, else more
+            (``"hillclimb"``, as in the released simulator).
         initial: tokens after the first epoch, as a share of the application's warps; until then
             everything fills.
-        step: change after an epoch, as a share of the warps [our choice: 10 %, as the simulator
-            that the authors released].
+        step: change after an epoch, as a share of the warps [our choice: as the released
+            simulator].
         epoch: core cycles of an epoch; for ``"paper"`` only.
-        band: change of the miss rate that counts, a difference of two rates [our choice: the
-            paper says 2 %]; for ``"paper"`` only.
+        band: difference of two miss rates that counts [our choice: the paper says 2 %]; for
+            ``"paper"`` only.
         accesses: lookups of the application in an epoch, those of the first TLBs included; for
             ``"hillclimb"`` only.
         bypass_above: miss rate up to which everything fills; for ``"hillclimb"`` only.
         bypass_entries: entries of the bypass cache; 0: none, so that what has no token is dropped.
         any_waiter: a translation fills the TLB if any of the warps whose misses merged holds a
-            token, not only if the first one does [our choice: the paper does not say].
+            token, not only the first [our choice].
     """
 
     def __init__(

@@ -29,11 +29,10 @@ class DistancePrefetcher(Prefetcher):
 
     Args:
         site, entries: see `Prefetcher`.
-        rows: distances that the table holds; the one used longest ago is replaced [our choice: the
-            paper's table is indexed by bits of the distance].
-        slots: distances in a row; the one used longest ago is replaced.
-        warps: warps with registers for their last page and distance; the one used longest ago is
-            replaced [our choice].
+        rows: distances that the table holds, LRU [our choice: the paper indexes it by bits of the
+            distance].
+        slots: distances in a row, LRU.
+        warps: warps with registers for their last page and distance, LRU [our choice].
     """
 
     def __init__(

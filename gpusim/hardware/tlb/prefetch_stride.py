@@ -27,7 +27,7 @@ class StridePrefetcher(Prefetcher):
     Args:
         site, entries: see `Prefetcher`.
         degree: pages that a miss asks for, each a stride behind the one before.
-        rows: warps that the table holds; the one that missed longest ago is replaced.
+        rows: warps that the table holds, LRU.
     """
 
     def __init__(

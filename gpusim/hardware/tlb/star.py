@@ -85,18 +85,17 @@ class StarArray(TlbArray):
         config: the TLB; `sub_entries` at least `bases`.
         bases: base addresses that may share an entry: 1 (a plain `SubEntryArray`), 2 or 4 (STAR
             §VI-B).
-        layouts: layouts of a shared entry: always ``"sequential"``, always ``"stride"``, or with
-            ``"both"`` the sequential one if the pages of the entry have no gaps (STAR Fig. 12).
-        single: layout of an entry with a single page, where `layouts` is ``"both"``: ``"stride"``,
-            as one page has no consecutive one and all other slots are empty [our choice: §V-B
-            says "empty slots among these sub-entries"]; or ``"sequential"``, as it has no gap.
+        layouts: layouts of a shared entry; ``"both"``: sequential if its pages have no gaps, else
+            stride (STAR Fig. 12).
+        single: layout of an entry with a single page, where `layouts` is ``"both"`` [our choice:
+            ``"stride"``, as its other slots are empty, §V-B; ``"sequential"``: it has no gap].
         stride: distance in the stride layout, in sub-entries: a power of two (STAR Fig. 16).
-        relocate: when pages move to where a shared entry would keep them: ``"eager"``: when it
-            becomes shared [our choice: the lookup of Algorithm 1 finds them there only]; or
-            ``"lazy"``: when their place is needed (Algorithm 2); a lookup then looks at both.
+        relocate: pages move to where a shared entry keeps them when it becomes shared [our choice:
+            ``"eager"``, as the lookup of Algorithm 1 finds them there only], or when their place is
+            needed (``"lazy"``, Algorithm 2); a lookup then looks at both.
         compare_cycles: cycles of each comparison with further bases after the first (STAR §V-B).
-        hold_port: a lookup that compares further bases holds the port until it ends; otherwise it
-            is a longer pipeline [our choice: the paper adds to the latency only].
+        hold_port: a lookup that compares further bases holds the port until it ends [our choice:
+            the paper adds to the latency only].
     """
 
     replaces = True

@@ -29,10 +29,9 @@ class StaticWaysArray(TlbArray):
     Args:
         config: the TLB.
         ways_of: ways of each application, in the order of the workload, such as ``"4/2/2"``; or
-            ``"equal"``: of *n* applications on *W* ways, number *i* has those from ⌊*iW/n*⌋ to
-            ⌊(*i*+1)*W/n*⌋ − 1, as in an L2 cache with ``partition = "ways"``.
-        of: the array that it is made of, with that array's usual options; by default
-            ``"sub-entry"`` if its entries have sub-entries, else ``"set-associative"``.
+            ``"equal"``: equal parts, as in an L2 cache with ``partition = "ways"``.
+        of: the array that it is made of; by default ``"sub-entry"`` if its entries have
+            sub-entries, else ``"set-associative"``.
     """
 
     replaces = True

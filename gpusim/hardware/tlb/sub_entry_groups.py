@@ -21,10 +21,10 @@ class GroupedSubEntryArray(SubEntryArray):
     Args:
         config: the TLB.
         groups: equal parts of the ways of a set, compared one after another.
-        compare_cycles: cycles of the comparison with each group after the first one [our choice:
-            as for a second base in STAR].
-        hold_port: a lookup that goes on to further groups holds the port until it ends; otherwise
-            it is a longer pipeline [our choice: as in `StarArray`].
+        compare_cycles: cycles of the comparison with each further group [our choice: as for a
+            second base in STAR].
+        hold_port: a lookup that goes on to further groups holds the port until it ends [our choice:
+            as in `StarArray`].
     """
 
     def __init__(

@@ -47,10 +47,10 @@ class TbPartitionedArray(ArrayOfSets):
         config: the TLB; its latency in cycles.
         parallel_compare: all sets of a block are searched at once.
         hold_port: a search of several sets holds the port until it ends; otherwise it takes time
-            only, as the paper has it, and the next lookup may begin a cycle later.
+            only, as in the paper.
         flush_on_kernel: a new kernel finds the TLB empty.
-        merged_fill: a translation that several blocks wait for goes to the sets of ``"each"`` of
-            them, or of the ``"first"`` that asked [our choice: the paper does not say].
+        merged_fill: a translation that several blocks wait for goes to the sets of ``"each"``, or
+            of the ``"first"`` that asked [our choice].
     """
 
     by_block_slot = True

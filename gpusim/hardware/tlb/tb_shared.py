@@ -41,10 +41,10 @@ class TbPartitionedSharedArray(TbPartitionedArray):
 
     Args:
         config, parallel_compare, hold_port, flush_on_kernel, merged_fill: see `TbPartitionedArray`.
-        empty_rule: which ways are empty: ``"invalid"`` ones, or also ``"stale"`` ones, last used
-            by a block that has ended [our choice: without it flags rise only in a cold TLB].
-        shared_alloc: where a sharing block puts translations: in its own sets, from which they
-            may ``"spill"``, or in the ``"union"`` with its neighbour's [our choice].
+        empty_rule: empty are ``"invalid"`` ways, or also ``"stale"`` ones, last used by a block
+            that has ended [our choice: else flags rise only in a cold TLB].
+        shared_alloc: a sharing block puts translations into its own sets, from which they may
+            ``"spill"``, or into the ``"union"`` with its neighbour's [our choice].
         wrap: the neighbour of the last block is the first one [our choice].
     """
 

@@ -217,7 +217,7 @@ class ElasticCuckooTable(TableLayout):
         site: what it is made with.
         ways: hash functions (§5: three).
         slots: of each way at first, of eight pages each, a power of two.
-        threshold: share of the slots in use at which the ways begin to become twice as large.
+        threshold: share of the slots in use at which ways grow to twice their size.
         sizes: of which tables are read for a page, ``"all"`` or ``"known"``.
 
     Raises:

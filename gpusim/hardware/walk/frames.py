@@ -213,7 +213,7 @@ class MosaicFrames(RegionFrames):
     Args:
         frames, seed: see `FrameAllocator`.
         ahead: arrays are mapped before their application starts; else pages when they are first
-            used, so that a region fills bit by bit.
+            used.
     """
 
     def __init__(self, frames: int, seed: int, *, ahead: bool = True) -> None:

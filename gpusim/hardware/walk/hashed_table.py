@@ -86,8 +86,7 @@ class HashedTable(TableLayout):
 
     Args:
         site: what it is made with.
-        load: share of the slots in use when all of memory is mapped by the smallest pages, eight
-            neighbours together.
+        load: share of the slots in use when all of memory is mapped by the smallest pages.
 
     Raises:
         OptionError: that is no share.

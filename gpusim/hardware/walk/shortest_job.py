@@ -27,9 +27,9 @@ class ShortestJobFirst(WalkOrder):
     Prefetches have no instruction, and count as one of their own [our choice].
 
     Args:
-        batch: whether the walks of an instruction follow each other while any of them wait.
-        patience: walks that may begin before the oldest one; then the oldest goes first [our
-            choice: counted from when it is the oldest].
+        batch: the walks of an instruction follow each other.
+        patience: walks that may begin before the oldest one [our choice: counted from when it is
+            the oldest].
     """
 
     def __init__(self, *, batch: bool = True, patience: int = 2_000_000) -> None:

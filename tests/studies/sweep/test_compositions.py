@@ -51,18 +51,17 @@ def results(numbers: dict[str, tuple[float, float]], **more: object) -> Any:
 def test_tables_tell_gains_interactions_refusals_and_noise() -> None:
     shifted = results({"baseline": (1.1, 2.0)}, **{SHIFTED: "9 cycles"})
     told = dict(parts(results(IPC), shifted, SWEEP))
-    assert "| `ideal-dram` | +300.0 | +300.0% | +300.0% |" in told["alone"]
+    assert "|`ideal-dram`|+300.0|+300.0 (`bfs`) to +300.0 (`bfs`)|" in told["alone"]
     helped = told["helped"].splitlines()[2:]
     assert helped[0] == (
-        "| `fixed-walk` and `ideal-tlb` | +100.0 | +0.0 | +200.0 | +100.0 "
-        "| +100.0 (`bfs`) to +100.0 (`bfs`) |"
+        "|`fixed-walk` and `ideal-tlb`|+100.0|+0.0|+200.0|+100.0|+100.0 (`bfs`) to +100.0 (`bfs`)|"
     )
     taken = told["taken away"].splitlines()[2:]
     both = 100 * (8**0.5 - 1)
     assert taken[0].startswith(
-        f"| `fixed-walk` and `ideal-dram` | +100.0 | +300.0 | {both:+.1f} | {both - 700:+.1f} |"
+        f"|`fixed-walk` and `ideal-dram`|+100.0|+300.0|{both:+.1f}|{both - 700:+.1f}|"
     )
     assert "-600.0 (`bfs`) to -400.0 (`nw`)" in taken[0]
     assert len(helped) == len(taken) == 2
-    assert told["refused"].endswith("| `ideal-tlb+ideal-dram` | both decide it |")
+    assert told["refused"].endswith("|`ideal-tlb+ideal-dram`|both decide it|")
     assert "single workload by +0.0% to +10.0%" in told["noise"]
