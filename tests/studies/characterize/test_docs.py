@@ -11,7 +11,7 @@ PAGE = (ROOT / "docs" / "characterize.md").read_text()
 
 
 def test_the_schema_is_on_the_page():
-    rows = re.findall(r"^\| `(\w+)` \| (.+) \| (.+) \|$", PAGE, re.MULTILINE)
+    rows = re.findall(r"^\|`(\w+)`\|(.+)\|(.+)\|$", PAGE, re.MULTILINE)
     expected = []
     for name, table in TABLES.items():
         if name.startswith("distributions/"):
