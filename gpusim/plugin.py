@@ -43,6 +43,7 @@ from gpusim.hardware.tlb import (
 )
 from gpusim.hardware.walk import (
     FrameAllocator,
+    FrameRun,
     Frames,
     Step,
     TableLayout,
@@ -90,6 +91,7 @@ __all__ = [
     "FrFcfs",
     "FrameAllocator",
     "FrameGuess",
+    "FrameRun",
     "Frames",
     "Invalidation",
     "Kernel",

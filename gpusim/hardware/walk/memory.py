@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from gpusim.core.errors import UserError
-from gpusim.hardware.walk.frames import FrameAllocator, Frames
+from gpusim.hardware.walk.frames import FrameAllocator, FrameRun, Frames
 
 TABLE_BYTES: Final = 4096
 
@@ -47,13 +47,31 @@ class Memory:
         """
         given = self.allocator.allocate(asid, vpn)
         frames = given if isinstance(given, Frames) else Frames(given, 1)
-        if frames.pfn < 0 or frames.pfn + frames.pages > self.allocator.frames:
+        self._check(vpn, frames.pfn, frames.pages)
+        return Frames(self._first_frame + frames.pfn, frames.pages)
+
+    def new_run(self, asid: int, vpn: int, most: int) -> FrameRun:
+        """Free frames for the page that `vpn` is in, and for those behind it if they continue it.
+
+        Args:
+            asid: the address space.
+            vpn: its page.
+            most: how many of the smallest pages from it on are wanted, none of which has a frame.
+
+        Raises:
+            UserError: as `new_frames` does.
+        """
+        run = self.allocator.allocate_run(asid, vpn, most)
+        self._check(vpn, run.pfn, run.count * run.pages)
+        return FrameRun(self._first_frame + run.pfn, run.count, run.pages)
+
+    def _check(self, vpn: int, pfn: int, count: int) -> None:
+        """Raise a `UserError` if an allocator has given a page frames that are not there."""
+        if pfn < 0 or pfn + count > self.allocator.frames:
             raise UserError(
                 f"memory.frames: {type(self.allocator).__name__} gave page {vpn:#x} frames "
-                f"{frames.pfn} to {frames.pfn + frames.pages - 1}; allowed: 0 to "
-                f"{self.allocator.frames - 1}"
+                f"{pfn} to {pfn + count - 1}; allowed: 0 to {self.allocator.frames - 1}"
             )
-        return Frames(self._first_frame + frames.pfn, frames.pages)
 
     def has_frame(self, pfn: int) -> bool:
         """Whether a frame, numbered among all of the GPU, is one of this memory."""

@@ -76,6 +76,7 @@ class NodeTable(PageTable):
         self.table_entries = table_entries
         self.asking = 0
         self.rooms: Rooms | None = None
+        self.in_runs = False  # in which memory a page lies may differ from page to page
         self._where = memories
         self._host_tables = 0
         self._copies: dict[int, dict[int, Mapping]] = {}
@@ -144,7 +145,7 @@ class NodeTable(PageTable):
         own = self._copies.get(mapping.tag, {}).pop(gpu, None)
         copied = self._give_up_copies(mapping)
         if own is not None:
-            self._count(own.pfn, own.pages, -1)
+            self._use.count(own.pfn, own.pages, -1)
         pfn = self._frames_for(mapping, gpu) if own is None else own.pfn
         if pfn is None:
             if copied:
@@ -169,7 +170,7 @@ class NodeTable(PageTable):
         if frames.pages != mapping.pages:
             memory.free(asid, mapping.vpn, frames.pfn, frames.pages)
             return None
-        self._given[frames.pfn] = frames.pages
+        self._use.give(frames.pfn, frames.pages)
         return frames.pfn
 
     # -- copies ----------------------------------------------------------------------------------
@@ -192,7 +193,7 @@ class NodeTable(PageTable):
             return False
         if mapping.writable:
             self._replace(mapping, mapping.pfn, writable=False)
-        self._count(pfn, mapping.pages, 1)
+        self._use.count(pfn, mapping.pages, 1)
         copy = Mapping(mapping.tag, pfn, mapping.pages, writable=False)
         self._copies.setdefault(mapping.tag, {})[gpu] = copy
         return True
@@ -206,7 +207,7 @@ class NodeTable(PageTable):
         """Free the frames of all copies of a page; whether it had any, given up before or now."""
         copies = self._copies.pop(mapping.tag, None)
         for copy in () if copies is None else copies.values():
-            self._count(copy.pfn, copy.pages, -1)
+            self._use.count(copy.pfn, copy.pages, -1)
             self._free(copy)
         return copies is not None
 
@@ -251,7 +252,7 @@ class NodeTable(PageTable):
     def _frames_of(self, gpu: int, asid: int, vpn: int) -> Frames:
         """Frames of a GPU that no page lies in."""
         frames = self.by_gpu[gpu][asid].new_frames(asid, vpn)
-        self._given[frames.pfn] = frames.pages
+        self._use.give(frames.pfn, frames.pages)
         return frames
 
     def _memory_of(self, asid: int, pfn: int) -> Memory:
@@ -346,7 +347,7 @@ class GpuTable(SharedTable):
         """What the walk of a page reads that is not in this table."""
         if self.layout is not None:
             return self._laid_out(tag, None)
-        entries, prefixes = self._trace(tag >> ASID_SHIFT, tag & VPN_MASK, self._unit)
+        entries, prefixes = self._tree.trace(tag >> ASID_SHIFT, tag & VPN_MASK, 1)
         return PagePath(entries, prefixes, NOWHERE)
 
     def stale(self) -> Iterator[str]:

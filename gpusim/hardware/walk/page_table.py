@@ -10,20 +10,19 @@ from gpusim.core.errors import UserError
 from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping, Mappings
 from gpusim.core.unboxed import IntDict
 from gpusim.core.warp_program import Buffer
-from gpusim.hardware.walk.frames import Frames
-from gpusim.hardware.walk.memory import TABLE_BYTES, Memory
+from gpusim.hardware.walk.frame_use import FrameUse
+from gpusim.hardware.walk.frames import FrameRun, Frames
+from gpusim.hardware.walk.memory import Memory
 from gpusim.hardware.walk.page_path import NOWHERE, PagePath
+from gpusim.hardware.walk.pages_ahead import PageRun, PagesAhead
+from gpusim.hardware.walk.radix_tree import SMALL_SHIFT, RadixTree
 from gpusim.hardware.walk.reserved_ranges import ReservedRanges
 from gpusim.hardware.walk.table_layout import TableLayout, levels_of
 
-_SMALL_SHIFT: Final = 12
-"""The tree is that of 4 KiB pages, whatever sizes are mapped in it."""
 USER_BITS: Final = 47
 """Virtual addresses of users' arrays have this many bits; those above are the device's own."""
 _REACH_BITS: Final = 9
 """Usable bits of a page number for each level: what tables of 8-byte entries reach."""
-_SIZES = (0, 4, 9)
-"""Pages that can be mapped, in 4 KiB pages, as powers of two: 4 KiB, 64 KiB and 2 MiB."""
 
 
 class PageTable(Mappings):
@@ -71,33 +70,27 @@ class PageTable(Mappings):
         layout: TableLayout | None = None,
     ) -> None:
         self.page_shift = page_bytes.bit_length() - 1
-        self._unit = self.page_shift - _SMALL_SHIFT
-        """Bits of the number of a 4 KiB page below those of the smallest page."""
-        self._index_bits = table_entries.bit_length() - 1
-        self._entry_bytes = TABLE_BYTES // table_entries
-        self._depth = levels
+        self._tree = RadixTree(levels, table_entries, self.page_shift, self._new_table)
         self.layout = layout
-        self.levels = (
-            levels - self._unit // self._index_bits if layout is None else levels_of(layout)
-        )
+        self.levels = self._tree.levels if layout is None else levels_of(layout)
         self.moves = layout is not None and layout.moves
         self.first_is_enough = layout is not None and layout.first_is_enough
-        self._reach_bits = max(levels * _REACH_BITS - self._unit, 0)
+        self._reach_bits = max(levels * _REACH_BITS + SMALL_SHIFT - self.page_shift, 0)
         self.memories = memories
-        self._tables: dict[tuple[int, int, int], int] = {}
         self._paths: IntDict[PagePath] = IntDict()
         """By tagged page, each page of a larger one by itself."""
+        self._ahead = PagesAhead(self.page_shift)
+        """Pages that are mapped, and enter `_paths` when they are first asked for."""
+        self.in_runs = layout is None
+        """Whether pages may be mapped ahead in runs: entries and frames depend on nothing else."""
         self._arrays: dict[int, list[tuple[int, int]]] = {}
         self.arrays: dict[int, tuple[Buffer, ...]] = {}
         self.reserved = ReservedRanges(self.page_shift)
         self.on_map: list[Callable[[Mapping], None]] = []
-        """Called with a page that has an entry from now on."""
+        """Called with a page that has an entry from now on, but for those mapped ahead."""
         self.on_unmap: list[Callable[[Mapping], None]] = []
         """Called with a page that has no entry any more, or another one."""
-        self._given: dict[int, int] = {}
-        """By first frame: how many frames an allocator gave together, which are in use."""
-        self._users: dict[int, int] = {}
-        """By frame: how many pages lie in it."""
+        self._use = FrameUse()
         self.mapped_pages = 0
         self.on_demand = False
         self.walks_again = True
@@ -115,7 +108,7 @@ class PageTable(Mappings):
             UserError: it lies beyond the tree, physical memory is full, or the page's program has
                 not mapped it.
         """
-        path = self._paths.get(asid << ASID_SHIFT | vpn)
+        path = self._path(asid << ASID_SHIFT | vpn)
         if path is None:
             self.reserved.refuse(asid, vpn)
             path = self.map_new(asid, vpn)
@@ -146,11 +139,11 @@ class PageTable(Mappings):
             UserError: it lies beyond the tree, or physical memory is full.
         """
         own = vpn >> (USER_BITS - self.page_shift) > 0
-        if own or not self.on_demand or asid << ASID_SHIFT | vpn in self._paths:
+        if own or not self.on_demand or self._path(asid << ASID_SHIFT | vpn) is not None:
             return self.walk(asid, vpn)
         if self.layout is not None:
             return self._laid_out(asid << ASID_SHIFT | vpn, None)
-        entries, prefixes = self._trace(asid, vpn, self._unit)
+        entries, prefixes = self._tree.trace(asid, vpn, 1)
         return PagePath(entries, prefixes, NOWHERE)
 
     def translate(self, asid: int, vpn: int) -> int:
@@ -159,11 +152,25 @@ class PageTable(Mappings):
 
     def find(self, tag: int) -> Mapping | None:
         """The mapping that covers a tagged page now, if one does."""
-        path = self._paths.get(tag)
+        path = self._path(tag)
         return None if path is None else path.mapping
+
+    def _path(self, tag: int) -> PagePath | None:
+        """What a walk of a tagged page reads, if it is mapped."""
+        path = self._paths.get(tag)
+        if path is not None:
+            return path
+        mapping = self._ahead.take(tag)
+        if mapping is None:
+            return None
+        self._use.give(mapping.pfn, mapping.pages)
+        self._use.count(mapping.pfn, mapping.pages, 1)
+        return self._put(mapping)
 
     def pages_of(self, asid: int) -> Iterator[Mapping]:
         """All pages of an address space that are mapped now, in the order of their numbers."""
+        for tag in self._ahead.tags(asid):
+            self._path(tag)
         for tag in sorted(tag for tag in self._paths if tag >> ASID_SHIFT == asid):
             mapping = self._paths[tag].mapping
             if mapping.tag == tag:
@@ -175,7 +182,7 @@ class PageTable(Mappings):
 
     def knows(self, tag: int) -> bool:
         """Whether a tagged page is mapped, or would be if it was asked for: it is in an array."""
-        if tag in self._paths:
+        if self._path(tag) is not None:
             return True
         if self.is_gone(tag):
             return False
@@ -185,7 +192,7 @@ class PageTable(Mappings):
         return index >= 0 and vpn <= arrays[index][1]
 
     def pages_of_frames(self) -> dict[int, int]:
-        """By frame, a tagged page that lies in it now, in the smallest pages; takes a while."""
+        """By frame, a tagged smallest page that lies in it, of those asked for; takes a while."""
         return {path.mapping.frame(tag): tag for tag, path in self._paths.items()}
 
     def begin(self, asid: int, arrays: Sequence[Buffer]) -> None:
@@ -203,9 +210,35 @@ class PageTable(Mappings):
         for one in arrays:
             if one.piece:
                 continue
-            last = one.base + max(one.bytes, 1) - 1
-            for vpn in range(one.base >> shift, (last >> shift) + 1):
-                self.walk(asid, vpn)
+            end = (one.base + max(one.bytes, 1) - 1 >> shift) + 1
+            self._map_ahead(asid, one.base >> shift, end)
+
+    def _map_ahead(self, asid: int, first: int, end: int) -> None:
+        """Map pages up to `end`, as walks of one after the other would: frames and tables."""
+        vpn = first
+        while vpn < end and not self.in_runs:
+            self.walk(asid, vpn)
+            vpn += 1
+        while vpn < end:
+            most = self._ahead.unmapped(asid << ASID_SHIFT | vpn, end - vpn, self._paths)
+            if most:
+                self.reserved.refuse(asid, vpn, most)
+                vpn = self._enter_run(asid, vpn, self.memories[asid].new_run(asid, vpn, most))
+            else:
+                vpn += 1
+
+    def _enter_run(self, asid: int, vpn: int, run: FrameRun) -> int:
+        """Map the page that `vpn` is in, and those behind it, to a run; returns the end of it."""
+        pages = run.pages
+        first = vpn // pages * pages
+        end = first + run.count * pages
+        self._check(asid << ASID_SHIFT | first, run.pfn, pages)
+        self._tree.make(asid, first, end, pages)
+        self._ahead.add(
+            PageRun(asid << ASID_SHIFT | first, asid << ASID_SHIFT | end, run.pfn, pages)
+        )
+        self.mapped_pages += run.count
+        return end
 
     # -- changes: `gpusim.machine.pages` invalidates translations that are kept elsewhere ------
 
@@ -276,7 +309,7 @@ class PageTable(Mappings):
             the new mapping; None: not all of its parts are mapped with the same permission, or
             (without `pfn`) their frames are not side by side, or not aligned.
         """
-        self._check_size(pages)
+        self._tree.check_size(pages)
         first = vpn // pages * pages
         old = [self.find(asid << ASID_SHIFT | page) for page in range(first, first + pages)]
         head = old[0]
@@ -305,7 +338,7 @@ class PageTable(Mappings):
         tag = asid << ASID_SHIFT | vpn
         self._check(tag, pfn, pages)
         path = self._put(Mapping(tag, pfn, pages, writable=writable))
-        self._count(pfn, pages, 1)
+        self._use.count(pfn, pages, 1)
         for tell in self.on_map:
             tell(path.mapping)
         return path
@@ -316,8 +349,7 @@ class PageTable(Mappings):
             self.layout.mapped(mapping)
             path = self._laid_out(mapping.tag, mapping)
         else:
-            size = mapping.pages.bit_length() - 1 + self._unit
-            entries, prefixes = self._trace(mapping.asid, mapping.vpn, size)
+            entries, prefixes = self._tree.trace(mapping.asid, mapping.vpn, mapping.pages)
             path = PagePath(entries, prefixes, mapping)
         for page in range(mapping.tag, mapping.tag + mapping.pages):
             self._paths[page] = path
@@ -352,69 +384,30 @@ class PageTable(Mappings):
                 f"page {vpn:#x} lies beyond the {self._reach_bits} bits of page number that "
                 f"{self.levels} levels of page table reach; raise memory.levels"
             )
-        self._check_size(pages)
+        self._tree.check_size(pages)
         if vpn % pages or pfn % pages:
             raise UserError(
                 f"memory.frames: page {vpn:#x} of {pages} small ones in frame {pfn} is not aligned"
             )
         for page in range(tag, tag + pages):
-            if page in self._paths:
+            covered = self.find(page)
+            if covered is not None:
                 raise UserError(
                     f"memory.frames: page {vpn:#x} of {pages} small ones would cover "
-                    f"{self._paths[page].mapping}, which is mapped"
+                    f"{covered}, which is mapped"
                 )
-
-    def _check_size(self, pages: int) -> None:
-        size = pages.bit_length() - 1 + self._unit
-        if pages != 1 and (pages < 1 or pages & (pages - 1) or size not in _SIZES):
-            raise UserError(
-                f"memory.frames: a page of {pages} × {1 << self.page_shift >> 10} KiB cannot be; "
-                "allowed: 4 KiB, 64 KiB and 2 MiB"
-            )
 
     def _new_frames(self, asid: int, vpn: int) -> Frames:
         """Frames that no page lies in."""
         frames = self.memories[asid].new_frames(asid, vpn)
-        self._given[frames.pfn] = frames.pages
+        self._use.give(frames.pfn, frames.pages)
         return frames
-
-    def _count(self, pfn: int, pages: int, change: int) -> None:
-        """One page more or less lies in some frames."""
-        for frame in range(pfn, pfn + pages):
-            self._users[frame] = self._users.get(frame, 0) + change
 
     def _free(self, mapping: Mapping) -> None:
         """Give back the frames of a page that an allocator gave, and no other page lies in."""
-        frame, end = mapping.pfn, mapping.pfn + mapping.pages
-        while frame < end:
-            pages = self._given.get(frame, 0)
-            if pages and not any(self._users.get(one) for one in range(frame, frame + pages)):
-                del self._given[frame]
-                vpn = mapping.vpn + frame - mapping.pfn
-                self._memory_of(mapping.asid, frame).free(mapping.asid, vpn, frame, pages)
-            frame += pages or 1
-
-    def _trace(self, asid: int, vpn: int, size: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Entries and prefixes of a page of ``1 << size`` 4 KiB pages."""
-        small = vpn << self._unit
-        bits = self._index_bits
-        entries, prefixes = [], []
-        for level in range(self._depth - size // bits):
-            prefix = small >> bits * (self._depth - 1 - level)
-            table = self._table(asid, level, prefix >> bits)
-            entries.append(table + (prefix & (1 << bits) - 1) * self._entry_bytes)
-            prefixes.append(prefix)
-        prefixes[-1] = vpn
-        return tuple(entries), tuple(prefixes)
-
-    def _table(self, asid: int, level: int, prefix: int) -> int:
-        """Physical address of the table of `level` that `prefix` leads to."""
-        key = (asid, level, prefix)
-        address = self._tables.get(key)
-        if address is None:
-            address = self._new_table(asid)
-            self._tables[key] = address
-        return address
+        for frame, pages in self._use.released(mapping.pfn, mapping.pages):
+            vpn = mapping.vpn + frame - mapping.pfn
+            self._memory_of(mapping.asid, frame).free(mapping.asid, vpn, frame, pages)
 
     def _new_table(self, asid: int) -> int:
         """Physical address of a free page for a table."""
@@ -432,7 +425,7 @@ class PageTable(Mappings):
             del self._paths[page]
         if self.layout is not None:
             self.layout.unmapped(mapping)
-        self._count(mapping.pfn, mapping.pages, -1)
+        self._use.count(mapping.pfn, mapping.pages, -1)
         for tell in self.on_unmap:
             tell(mapping)
         return mapping
@@ -448,8 +441,8 @@ class PageTable(Mappings):
             new = self._laid_out(old.tag, mapping)
         for page in range(old.tag, old.tag + old.pages):
             self._paths[page] = new
-        self._count(old.pfn, old.pages, -1)
-        self._count(pfn, old.pages, 1)
+        self._use.count(old.pfn, old.pages, -1)
+        self._use.count(pfn, old.pages, 1)
         for tell in self.on_unmap:
             tell(old)
         for tell in self.on_map:

@@ -42,26 +42,25 @@ class ReservedRanges:
                 )
         self._arrays[asid] = sorted(reserved, key=_base)
 
-    def array_of(self, asid: int, vpn: int) -> Buffer | None:
-        """The array in whose reserved addresses a page lies."""
+    def array_of(self, asid: int, vpn: int, pages: int = 1) -> Buffer | None:
+        """The array in whose reserved addresses one of some pages lies."""
         arrays = self._arrays.get(asid)
         if not arrays:
             return None
-        address = vpn << self._shift
-        index = bisect_right(arrays, address, key=_base) - 1
-        if index < 0 or address >= arrays[index].base + arrays[index].bytes:
+        index = bisect_right(arrays, (vpn + pages << self._shift) - 1, key=_base) - 1
+        if index < 0 or vpn << self._shift >= arrays[index].base + arrays[index].bytes:
             return None
         return arrays[index]
 
-    def refuse(self, asid: int, vpn: int) -> None:
-        """A page that has no frame is asked for.
+    def refuse(self, asid: int, vpn: int, pages: int = 1) -> None:
+        """Pages that have no frame are asked for.
 
         Raises:
-            UserError: it would have to be mapped by its program.
+            UserError: one of them would have to be mapped by its program.
         """
-        array = self.array_of(asid, vpn)
+        array = self.array_of(asid, vpn, pages)
         if array is not None:
-            address = vpn << self._shift
+            address = max(vpn << self._shift, array.base)
             raise UserError(
                 f"{self.runs_now(asid)} accesses page {address:#x} of array {array.name!r}, from "
                 f"byte {address - array.base:,} on, where the array is reserved and not mapped: "
