@@ -280,8 +280,6 @@ def test_traces_and_events_refuse_it(tmp_path: Path) -> None:
     events.write_text('{"at": 100, "event": "unmap", "address": "query"}\n', encoding="utf-8")
     with pytest.raises(UserError, match="maps pieces of an array by itself"):
         gpusim.simulate("tiny", workload, events=events)
-    with pytest.raises(UserError, match="checkpoint"):
-        gpusim.checkpoint("tiny", workload, tmp_path / "c.h5", skip="2launches")
 
 
 def test_it_can_be_skipped() -> None:
@@ -293,6 +291,22 @@ def test_it_can_be_skipped() -> None:
     begun = skipped.launches.sort_values("launch").begin.tolist()
     assert begun == sorted(begun)
     assert skipped.summary["cycles"] - begun[-1] < whole.summary["cycles"] // 4
+
+
+@pytest.mark.parametrize("skip", ["1launches", "8launches", "9launches", "20blocks"])
+def test_it_goes_on_from_a_checkpoint(skip: str, tmp_path: Path) -> None:
+    """Every launch and call may be the last one that is skipped, or the first one that is not."""
+    own = {**GROWING, "layout": "contiguous", "piece": 65536, "answer": 4, "steps": 4}
+    workload = gpusim.load_workload("growing_decode", "smoke", overrides=own)
+    skipped = gpusim.simulate("tiny", workload, skip=skip)
+    for keep in ("all", "0"):
+        state = tmp_path / f"{keep}.h5"
+        gpusim.checkpoint("tiny", workload, state, skip=skip, keep=keep)
+        started = gpusim.simulate("tiny", workload, start=state)
+        assert started.summary["pieces_mapped"] == skipped.summary["pieces_mapped"]
+        assert started.launches.kernel.tolist() == skipped.launches.kernel.tolist()
+        if keep == "all":
+            assert started.digest == skipped.digest
 
 
 def test_windows_are_refused() -> None:

@@ -60,6 +60,23 @@ def test_the_log_keeps_the_last_accesses_in_full_and_sums_up_the_others(
     assert list(zip(*columns, strict=True)) == naive(made[:first])
 
 
+@pytest.mark.parametrize("keep", [0, 3, None])
+def test_nothing_is_left_of_accesses_to_pages_that_are_unmapped_afterwards(
+    keep: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(access_log, "_CHUNK", 4)
+    log, rows = AccessLog(keep, 128), [(line, 1, 0) for line in (0, 32, 64, 96)]
+    log.add(0, 0, touches(rows))
+    log.add(0, 0, touches(rows[:2]))
+    log.forget(1, 3)  # lines 32 to 95
+    log.add(1, 0, touches([(32, 2, 1), (0, 4, 1)]))
+    last, whole = log.finish()
+    assert len(whole) == (keep if keep is not None else 8)
+    assert list(zip(last.lines.tolist(), last.kinds.tolist(), strict=True)) == {
+        0: [(96, 0), (0, 0), (32, 1), (0, 1)], 3: [(96, 0), (0, 0)], None: []
+    }[keep]  # fmt: skip
+
+
 def test_no_more_lines_are_kept_than_the_largest_machine_can_use(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

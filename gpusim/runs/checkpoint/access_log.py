@@ -6,6 +6,7 @@ from collections import deque
 
 import numpy as np
 from attrs import evolve
+from numpy.typing import NDArray
 
 from gpusim.core.warp_program import BYTES_SHIFT
 from gpusim.hardware.sm.untimed.accesses import KIND_BITS, Ints
@@ -40,6 +41,8 @@ class AccessLog:
         self._room = _CHUNK
         self._counts: list[int] = []
         self._held: deque[LastAccesses] = deque()
+        self._lasting: deque[NDArray[np.bool_]] = deque()
+        """Which of these leave something behind: their pages have not been unmapped since."""
         self._holds = 0
         self._last = _joined([])
         self._pages: set[int] = set()
@@ -53,6 +56,20 @@ class AccessLog:
         self._room -= touches.shape[1]
         if self._room <= 0:
             self._flush()
+
+    def forget(self, first: int, end: int) -> None:
+        """Pages from `first` up to `end` are unmapped: nothing is left of accesses to them.
+
+        Those that are kept in full stay, as they come before the pages are unmapped again.
+        """
+        self._flush()
+        self._last = _part(self._last, ~self._is_in(self._last, first, end))
+        for number, chunk in enumerate(self._held):
+            self._lasting[number] = self._lasting[number] & ~self._is_in(chunk, first, end)
+
+    def _is_in(self, chunk: LastAccesses, first: int, end: int) -> NDArray[np.bool_]:
+        pages = chunk.lines >> self._page_lines_shift
+        return (pages >= first) & (pages < end)
 
     def take(self) -> tuple[list[int], Ints, Ints]:
         """What is new since the last call.
@@ -72,7 +89,8 @@ class AccessLog:
         self._flush()
         too_many = 0 if self._keep is None else max(self._holds - self._keep, 0)
         held = _joined(self._held)
-        self._reduce(_part(held, slice(0, too_many)))
+        lasting = np.concatenate([_NONE.astype(bool), *self._lasting])[:too_many]
+        self._reduce(_part(held, np.flatnonzero(lasting)))
         whole = _part(held, slice(too_many, None))
         return self._last, Accesses(whole.lines, whole.sectors, whole.kinds)
 
@@ -81,13 +99,14 @@ class AccessLog:
             return
         chunk = self._transactions()
         self._held.append(chunk)
+        self._lasting.append(np.ones(len(chunk), dtype=bool))
         self._holds += len(chunk)
         while (
             self._held and self._keep is not None and self._holds - len(self._held[0]) >= self._keep
         ):
             oldest = self._held.popleft()
             self._holds -= len(oldest)
-            self._reduce(oldest)
+            self._reduce(_part(oldest, self._lasting.popleft()))
 
     def _transactions(self) -> LastAccesses:
         """What has been gathered: of each piece, a line and a kind once, where it is last."""
@@ -133,7 +152,7 @@ def _joined(parts: deque[LastAccesses] | list[LastAccesses]) -> LastAccesses:
     )
 
 
-def _part(whole: LastAccesses, rows: slice | Ints) -> LastAccesses:
+def _part(whole: LastAccesses, rows: slice | Ints | NDArray[np.bool_]) -> LastAccesses:
     return LastAccesses(
         whole.lines[rows],
         whole.sectors[rows],

@@ -94,12 +94,6 @@ def checkpoint(
     if not isinstance(workload, Workload):
         workload = load_workload(workload)
     tenants = assign_sms(model, workload)
-    for tenant in tenants:
-        if any(one.piece for one in tenant.application.buffers):
-            raise UserError(
-                f"{tenant.name} maps an array piece by piece, which a checkpoint does not keep: "
-                "run it with --skip instead"
-            )
     pace = RecordFirst(what.count, what.unit, most, int(model.config.l1.line), progress)
     with own_code_errors(own_modules_of(model, tenants)):
         machine = Machine(model.config, tenants, workload.seed, pace)

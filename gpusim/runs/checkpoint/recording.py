@@ -10,13 +10,21 @@ from attrs import define, field, frozen
 from gpusim.core.errors import UserError
 from gpusim.core.warp_program import SECTOR_BYTES, Application, LaneChunk
 from gpusim.hardware.sm.node_scheduler import RunningCopy, SharedLaunch
+from gpusim.hardware.sm.running import RunningCall
 from gpusim.hardware.sm.untimed.accesses import Ints, Touched, touched_by
 from gpusim.hardware.sm.untimed.partial_launch import Rest
 from gpusim.hardware.sm.untimed.scheduler import SkippingScheduler
 from gpusim.hardware.sm.warp import SkippedBlock
 from gpusim.runs.checkpoint.access_log import AccessLog
 from gpusim.runs.checkpoint.changes import arrays_of, changes, copy_of, hash_of
-from gpusim.runs.checkpoint.state import AGAIN, ENDED, Shape, SkippedApplication, SkippedLaunch
+from gpusim.runs.checkpoint.state import (
+    AGAIN,
+    ENDED,
+    PAGE_SHIFT,
+    Shape,
+    SkippedApplication,
+    SkippedLaunch,
+)
 from gpusim.runs.skipping import SkipFirst
 
 _PIECE = 0
@@ -96,6 +104,21 @@ class RecordingScheduler(SkippingScheduler):
         one.done = True
         self.stop()
         yield from ()
+
+    def _run_call(self, one: RunningCall) -> Generator[int | None, None, None]:
+        """A call that is skipped is kept as a launch without blocks."""
+        if not self.pace.skips(self):
+            self._more = True
+            one.done = True
+            self.stop()
+            return
+        kept, call = self._kept, one.call
+        assert kept is not None
+        yield from super()._run_call(one)
+        for piece in () if call.maps else call.pieces:
+            kept.log.forget(piece >> PAGE_SHIFT, piece + call.piece_bytes >> PAGE_SHIFT)
+        none = np.zeros(0, dtype=np.int64)
+        kept.launches.append(SkippedLaunch(Shape.of(call), 0, 0, none, none, none, changes([], [])))
 
     def _skip(self, rest: Rest) -> None:
         kept = self._kept

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+
 import numpy as np
 
 from gpusim.core.errors import UserError
+from gpusim.hardware.sm.running import RunningCall
 from gpusim.hardware.sm.untimed.accesses import KIND_BITS, Ints
 from gpusim.hardware.sm.untimed.partial_launch import Rest
 from gpusim.hardware.sm.untimed.scheduler import Pace, SkippingScheduler
@@ -96,6 +99,17 @@ class ReplayingScheduler(SkippingScheduler):
         self.passed += launch.instructions
         if self.tape.end(self.skipped):
             self._warm_with(self.tape.rest_of_summary())
+
+    def _run_call(self, one: RunningCall) -> Generator[int | None, None, None]:
+        """The program's own call is performed: which pieces it has follows from the arrays."""
+        if not self.pace.skips(self):
+            yield from super()._run_call(one)
+            return
+        self.tape.begin(self.launch, one.call)
+        yield from super()._run_call(one)
+        if self.tape.end(self.skipped):
+            self._warm_with(self.tape.rest_of_summary())
+            self._pass_all(ended=True)
 
     def _begin(self, rest: Rest, gpu: int, first: int, blocks: list[SkippedBlock]) -> None:
         """Nothing is executed."""
