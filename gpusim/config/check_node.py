@@ -69,7 +69,7 @@ def _without_host(node: NodeConfig) -> Iterator[Problem]:
 
 
 def _refusals(config: GpuConfig) -> Iterator[Problem]:
-    """What does not run on a node yet; docs/node.md has this table with the reasons."""
+    """What does not run on a node yet; docs/node.md has the reasons."""
     key = ("node",)
     if config.mig is not None:
         yield Problem(key, 'instances have no links to other GPUs: not with mig; "none"')
