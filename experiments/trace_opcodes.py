@@ -7,12 +7,11 @@ docs/traces.md.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from experiments.marked import tell
 from gpusim.core.warp_program import Op
-from gpusim.traces.macsim_records import NVBIT, PTX, Kind
 from gpusim.traces.memory_lines import FORMATS
 from gpusim.traces.sass import BULK_OPCODES, MEMORY_OPCODES
 from gpusim.traces.sass_unmodelled import (
@@ -35,6 +34,12 @@ PART = "what-is-read"
 
 UNMODELLED_FILE = "gpusim/traces/sass_unmodelled.py"
 
+MACSIM = (
+    "**MacSim's records** give opcodes by number (`gpusim/traces/macsim_records.py`), read as "
+    "those of the same names; but of textures and surfaces all except PTX's 144 are counted, and "
+    "`LDC` goes to a constant cache where there is one."
+)
+
 _MODIFIERS = {
     "`….STRONG.GPU`, `.STRONG.SYS`, `.MMIO`, `LDGSTS….BYPASS`": "modelled: L1 is passed by",
     "`CCTL.IVALL`": "modelled: the L1 cache of the SM is emptied",
@@ -42,33 +47,30 @@ _MODIFIERS = {
     "`.LTC64B`, `.LTC128B`, `.LTC256B`": L2_PREFETCH,
     "`BAR.ARV`, `BAR` with the number of a barrier or of threads": NAMED_BARRIERS,
     "a width that differs from that of the line": WIDTHS,
-    "any opcode that is in none of these tables, without an address": UNKNOWN,
+    "any opcode that is in none of these lists, without an address": UNKNOWN,
 }
 
 
 def tables() -> str:
     """The generated part of the page."""
-    macsim = [_macsim("nvbit", NVBIT), _macsim("newptx", PTX)]
     parts = [
         "**Modelled**, where the trace has addresses:",
-        _table(["opcodes", "become"], _modelled()),
+        _list(_modelled()),
         "**Counted**, with their number in the result's warning:",
-        _table(["opcodes and modifiers", "named as"], _counted()),
+        _list(_counted()),
         f"**Arithmetic**: {len(ARITHMETIC)} others (`ARITHMETIC` in `{UNMODELLED_FILE}`).",
         "**Refused**: opcodes with addresses that are neither modelled nor counted (but `QSPC`).",
-        "**Numbers of opcodes in MacSim's records** that are more than arithmetic:",
-        _table(["kind", "modelled", "counted"], macsim),
+        MACSIM,
         f"**Lines of a kernel's header** that are known: {_names(KEYS)}; others are counted.",
         "**Memory traces, a line an access**:",
-        _table(["format", "a line", "time"], [[f.name, f.allowed, f.time] for f in FORMATS]),
+        _list([f.name, f.allowed] for f in FORMATS),
     ]
     return "\n\n".join(parts)
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown, texts to the left."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+def _list(rows: Iterable[Sequence[str]]) -> str:
+    """A list in Markdown: what, and what becomes of it."""
+    return "\n".join(f"- {what}: {becomes}" for what, becomes in rows)
 
 
 def _modelled() -> Iterator[Sequence[str]]:
@@ -95,17 +97,6 @@ def _counted() -> Iterator[Sequence[str]]:
         yield [without if reason == NO_ADDRESSES else _names(bases), reason]
     for what, reason in _MODIFIERS.items():
         yield [what, reason]
-
-
-def _macsim(name: str, kind: Kind) -> Sequence[str]:
-    return [f"`{name}`", _numbers(kind.opcodes), _numbers(kind.unmodelled)]
-
-
-def _numbers(opcodes: Mapping[int, str]) -> str:
-    names: dict[str, list[int]] = {}
-    for number, name in sorted(opcodes.items()):
-        names.setdefault(name, []).append(number)
-    return "; ".join(f"{', '.join(map(str, of))} `{name}`" for name, of in names.items())
 
 
 def _names(names: Sequence[str] | frozenset[str]) -> str:
