@@ -1,7 +1,7 @@
 """What demand paging costs: less and less room, ways to prefetch, batches and the link over time.
 
 ``gpusim study paging`` prints the tables; with ``--doc`` it writes them into the page
-docs/paging.md, and the pictures beside it.
+docs/paging.md, and pictures and data beside it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rich.progress import track
 from experiments.marked import tell
 from experiments.paging.pictures import draw
 from experiments.paging.study import points, run
-from experiments.paging.tables import parts
+from experiments.paging.tables import parts, prefetch_data
 
 
 def main() -> None:
@@ -29,6 +29,8 @@ def main() -> None:
         tell(arguments.doc, f"paging {name}", f"{text}\n")
     if arguments.doc is not None:
         draw(runs, arguments.doc.parent / "pictures")
+        data = arguments.doc.parent / "tables" / "paging-prefetch.csv"
+        prefetch_data(runs).to_csv(data, index=False, float_format="%.2f", lineterminator="\n")
 
 
 if __name__ == "__main__":

@@ -60,21 +60,36 @@ def oversubscription(runs: Runs) -> str:
 
 
 def policies(runs: Runs) -> str:
-    """Faults and cycles by prefetch policy."""
+    """Speed-ups by prefetch policy against none, where all fits and where it does not."""
+    ratios = (COLD, FULL)
+    rows = []
+    for program in PROGRAMS:
+        found = [up for ratio in ratios for up in speedups(runs, program, ratio)]
+        rows.append([f"`{program}`", *(f"{up:.2f}" for up in found)])
+    columns = (f"{policy}, {ratio} ×" for ratio in ratios for policy in PREFETCH[1:])
+    return grid(["speedup", *columns], rows)
+
+
+def speedups(runs: Runs, program: str, ratio: float) -> Sequence[float]:
+    """Of the prefetch policies, against none."""
+    none, *others = (prefetched(runs, program, policy, ratio).cycles for policy in PREFETCH)
+    return [none / cycles for cycles in others]
+
+
+def prefetch_data(runs: Runs) -> pd.DataFrame:
+    """Batches, pages and speed-ups by program, ratio and prefetch policy."""
     rows = []
     for program in PROGRAMS:
         for ratio in (COLD, FULL):
-            found = [prefetched(runs, program, policy, ratio) for policy in PREFETCH]
-            none = found[0].cycles
+            found = {policy: prefetched(runs, program, policy, ratio) for policy in PREFETCH}
+            ups = zip(PREFETCH[1:], speedups(runs, program, ratio), strict=True)
             rows.append(
-                [f"`{program}`, {ratio} ×"]
-                + [f"{one.batches:,}" for one in found]
-                + [f"{one.pages_in:,}" for one in found]
-                + [f"{none / one.cycles:.2f}" for one in found[1:]]
+                {"program": program, "oversubscription": ratio}
+                | {f"batches, {policy}": one.batches for policy, one in found.items()}
+                | {f"pages, {policy}": one.pages_in for policy, one in found.items()}
+                | {f"speedup, {policy}": round(up, 2) for policy, up in ups}
             )
-    head = ["program", *(f"batches, {one}" for one in PREFETCH)]
-    head += [f"pages, {one}" for one in PREFETCH] + [f"speedup, {one}" for one in PREFETCH[1:]]
-    return grid(head, rows)
+    return pd.DataFrame(rows)
 
 
 def batches(runs: Runs) -> str:
