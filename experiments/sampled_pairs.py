@@ -17,7 +17,7 @@ from attrs import frozen
 
 from experiments.marked import grid, tell
 from experiments.run_shown import run_shown, study_options
-from experiments.sampling import SAMPLE, timed_part
+from experiments.sampling import SAMPLE
 from gpusim.studies.sweep.results import SweepResults
 from gpusim.studies.sweep.spec import Sweep
 
@@ -42,11 +42,8 @@ HEAD = (
     "pair",
     "number",
     "ten shifted runs",
-    "spread",
-    "an estimate",
-    "interval",
+    "interval of an estimate",
     "intervals that hold the spread",
-    "timed, seconds: a whole run / windows",
 )
 
 
@@ -103,19 +100,14 @@ def bands(whole: SweepResults, windows: SweepResults) -> Iterator[Band]:
 
 def rows(name: str, whole: SweepResults, windows: SweepResults) -> Iterator[list[str]]:
     """A row a number."""
-    with whole.open(whole.table.key.iloc[0]) as one, windows.open(windows.table.key.iloc[0]) as two:
-        seconds = f"{timed_part(two):.0%}, {one.wall.seconds:.0f} / {two.wall.seconds:.0f}"
     for band in bands(whole, windows):
-        value, low, high = band.estimates[0]
+        _, low, high = band.estimates[0]
         yield [
             f"`{name}`",
             band.name,
             f"{band.least:,.4g} to {band.most:,.4g}",
-            f"{band.most / band.least - 1:.1%}",
-            f"{value:,.4g}",
             "none" if isnan(low) else f"{low:,.4g} to {high:,.4g}",
             f"{band.holding} of {len(band.estimates)}",
-            seconds,
         ]
 
 

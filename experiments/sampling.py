@@ -1,11 +1,12 @@
 """Windows against the truth: programs that are timed whole, and estimated from windows of them.
 
-``gpusim study sampling`` runs what is missing and prints a table; with ``--doc`` it writes the
-table and its picture into docs/sampling.md.
+``gpusim study sampling`` runs what is missing and prints a table; with ``--doc`` it writes what
+comes out in all into docs/sampling.md, and picture and table beside it.
 """
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -27,6 +28,7 @@ MAINTENANCE = True
 MODEL, SMS = "kepler-uvm", 4
 SAMPLE = "workload.timed.sample"
 PICTURE = "sampling.png"
+TABLE = "sampling.csv"
 MAIN = (
     "cycles",
     "ipc",
@@ -158,50 +160,50 @@ def timed_part(part: Result) -> float:
     return float(warning.rpartition("; ")[0].rpartition("; ")[2].partition("%")[0]) / 100
 
 
-def rows(found: Sequence[Compared]) -> Iterator[list[str]]:
-    """A row a program, and one of all."""
+def rows(found: Sequence[Compared]) -> Iterator[Sequence[str]]:
+    """A row a program."""
     for one in found:
-        half = "none" if np.isnan(one.half) else f"± {one.half:.1%}"
-        yield [
-            f"`{one.workload}`",
-            f"{one.cycles:,}",
-            f"{one.transactions:,}",
-            f"{one.error:+.1%}",
-            half,
-            "{} of {}".format(*one.main),
-            f"{one.inside} of {one.intervals}",
-            str(one.refused),
-            f"{one.timed:.1%}",
-            " / ".join(f"{seconds:.0f}" for seconds in one.seconds),
-        ]
+        yield (
+            one.workload,
+            f"{one.cycles}",
+            f"{one.transactions}",
+            f"{100 * one.error:.1f}",
+            "" if np.isnan(one.half) else f"{100 * one.half:.1f}",
+            *map(str, one.main),
+            f"{one.inside}",
+            f"{one.intervals}",
+            f"{one.refused}",
+            f"{100 * one.timed:.1f}",
+            *(f"{seconds:.0f}" for seconds in one.seconds),
+        )
+
+
+def in_all(found: Sequence[Compared]) -> str:
+    """What comes out in all, as a sentence."""
     inside, whole = (sum(getattr(one, name) for one in found) for name in ("inside", "intervals"))
     median = float(np.median([abs(one.error) for one in found]))
     main = "{} of {}".format(*np.sum([one.main for one in found], axis=0))
-    yield [
-        "all",
-        "",
-        "",
-        f"median {median:.1%}",
-        "",
-        main,
-        f"{inside} of {whole}",
-        str(sum(one.refused for one in found)),
-        "",
-        "",
-    ]
+    none = sum(one.refused for one in found)
+    return (
+        f"Cycles are {median:.1%} off in the median; the truth lies in the interval of {main} main "
+        f"numbers, and of {inside} of {whole} in all; {none} have none."
+    )
 
 
 HEAD = (
     "program",
     "cycles",
     "transactions",
-    "error of cycles",
-    "interval",
-    "truth inside, main numbers",
-    "truth inside, all",
-    "no interval",
-    "timed",
-    "seconds, whole / sampled",
+    "error of cycles %",
+    "interval ± %",
+    "main numbers inside",
+    "main numbers with an interval",
+    "all numbers inside",
+    "all numbers with an interval",
+    "without an interval",
+    "timed %",
+    "seconds whole",
+    "seconds in windows",
 )
 
 
@@ -243,13 +245,15 @@ def main() -> None:
             continue
         results = run_shown(case.sweep, arguments.output, arguments.jobs)
         found.append(compare(case, results))
-    table = grid(HEAD, list(rows(found)))
     if arguments.doc is None:
-        print(table)
+        print(grid(HEAD, list(rows(found))))
         return
-    draw(found, arguments.doc.parent / "pictures" / PICTURE)
+    folder = arguments.doc.parent
+    with (folder / "tables" / TABLE).open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([HEAD, *rows(found)])
+    draw(found, folder / "pictures" / PICTURE)
     picture = f"![Errors of cycles, with intervals](pictures/{PICTURE})"
-    write_marked(arguments.doc, "sampled programs", f"{table}\n\n{picture}")
+    write_marked(arguments.doc, "sampled programs", f"{picture}\n\n{in_all(found)}")
 
 
 if __name__ == "__main__":
