@@ -1,12 +1,14 @@
 """DRAM standards and products' DRAM tables, beside the presets of Ramulator.
 
-``gpusim study dram-standards [--doc docs/validation.md]``: what is equal, what differs, and why.
+``gpusim study dram-standards [--doc docs/validation.md]``: what is equal, what differs, and why;
+products' tables go into a file of data beside the page.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+import csv
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from attrs import fields
@@ -35,6 +37,8 @@ PRODUCTS: Mapping[str, str] = {
 """What memory a product has, by our names of standards."""
 
 PART = "dram-standards"
+DATA = "tables/dram-products.csv"
+"""Products' tables, from the folder of the page."""
 TIMING = tuple(one.name for one in fields(DramTiming))
 
 
@@ -48,11 +52,7 @@ def differences(dram: DramConfig, standard: DramStandard) -> list[tuple[str, int
 
 
 def tables() -> str:
-    """Both tables, in Markdown."""
-    return f"{_of_standards()}\n\n{_of_products()}"
-
-
-def _of_standards() -> str:
+    """The table of standards, in Markdown."""
     rows = [("standard", "what", "preset", "by analogy", "equal", "ours (the preset's), and why")]
     for name, one in standards().items():
         compared = list(one.compared())
@@ -68,17 +68,19 @@ def _of_standards() -> str:
     return _table(rows)
 
 
-def _of_products() -> str:
-    rows = [("model", "standard", "MHz", "equal", "ours (the preset's), in clocks")]
+def products() -> Iterator[Sequence[str]]:
+    """Rows of the file on products; the first is its head."""
+    yield "model", "standard", "MHz", "equal", "ours (the preset's), in clocks"
     for model, name in PRODUCTS.items():
         dram = gpusim.load_model(model).config.dram
         unlike = differences(dram, standards()[name])
-        unlike_keys = ", ".join(f"{key} {ours} ({theirs})" for key, ours, theirs in unlike)
-        equal = f"{len(TIMING) - len(unlike)} of {len(TIMING)}"
-        rows.append(
-            (f"`{model}`", f"`{name}`", f"{dram.clock / 1e6:.0f}", equal, unlike_keys or "–")
+        yield (
+            model,
+            name,
+            f"{dram.clock / 1e6:.0f}",
+            f"{len(TIMING) - len(unlike)} of {len(TIMING)}",
+            ", ".join(f"{key} {ours} ({theirs})" for key, ours, theirs in unlike),
         )
-    return _table(rows)
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:
@@ -88,9 +90,15 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Print or write both tables."""
+    """Print or write the tables."""
     parser = argparse.ArgumentParser(
         prog="gpusim study dram-standards", description=(__doc__ or "").partition("\n")[0]
     )
     parser.add_argument("--doc", type=Path, help="page to write them into")
-    tell(parser.parse_args(argv).doc, PART, tables())
+    doc = parser.parse_args(argv).doc
+    tell(doc, PART, tables())
+    if doc is None:
+        print("\n".join(", ".join(row) for row in products()))
+        return
+    with (doc.parent / DATA).open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(products())

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from pathlib import Path
 
 import pytest
 
 import gpusim
-from experiments.dram_standards import PART, PRODUCTS, differences, tables
+from experiments.dram_standards import DATA, PART, PRODUCTS, differences, products, tables
 from experiments.marked import marked
 from gpusim.config import dram_standards
 from gpusim.config.dram_standard import Preset
@@ -59,3 +60,5 @@ def test_products_that_have_the_numbers_of_a_preset(model: str) -> None:
 def test_the_page_has_the_tables() -> None:
     again = "gpusim study dram-standards --doc docs/validation.md"
     assert marked(PAGE.read_text(encoding="utf-8"), PART) == tables().strip(), f"run: {again}"
+    with (PAGE.parent / DATA).open(encoding="utf-8", newline="") as file:
+        assert list(csv.reader(file)) == [list(row) for row in products()], f"run: {again}"
