@@ -22,7 +22,7 @@ MARK = "champsim"
 SUFFIX = ".trace"
 """How the names of others end, whose content is no text."""
 
-_RECORD = Struct("<16x6Q")
+_RECORD = Struct("<8xBB6x6Q")
 _STORES = 2
 _BYTES = 8
 """Bytes of an access, which the format does not tell: a register's [our choice]."""
@@ -48,8 +48,15 @@ def read_champsim(path: Path) -> ThreadRecords:
     return records
 
 
-def _add(path: Path, number: int, records: ThreadRecords, places: tuple[int, ...]) -> None:
+def _add(path: Path, number: int, records: ThreadRecords, fields: tuple[int, ...]) -> None:
     """An instruction: its loads, then its stores; without any it is arithmetic."""
+    branch, places = fields[:2], fields[2:]
+    if max(branch) > 1:
+        raise UserError(
+            f"{path}: record {number}: whether it is a branch, and taken, is {branch[0]} and "
+            f"{branch[1]}; must be 0 or 1: these are no records of ChampSim's input_instr "
+            "(those of CloudSuite's traces are longer, and not read)"
+        )
     stores, loads = places[:_STORES], places[_STORES:]
     if not any(places):
         records.instructions()

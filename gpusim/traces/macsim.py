@@ -21,15 +21,17 @@ from gpusim.traces.application import (
     TraceApplication,
     TraceFile,
     TraceLaunch,
-    check_launch,
 )
 from gpusim.traces.blocks import WARP_SIZE, BlockTrace
 from gpusim.traces.code_lines import CODE_BASE, CodePlaces
+from gpusim.traces.cuda_launch import check_cuda_launch
 from gpusim.traces.macsim_records import KINDS, Instruction, Kind, read_warp
 from gpusim.traces.sass import MEMORY_OPCODES, Space, moves_data
 from gpusim.traces.sass_unmodelled import (
     EVICTION_HINTS,
     NO_ADDRESSES,
+    NO_THREADS,
+    NOT_IN_FILE,
     TAKEN_FOR_GLOBAL,
     UNKNOWN,
     unhonoured,
@@ -37,10 +39,11 @@ from gpusim.traces.sass_unmodelled import (
 from gpusim.traces.scoreboard import Scoreboard
 from gpusim.traces.table_facts import KernelFacts
 from gpusim.traces.text import Line, read_lines
+from gpusim.traces.unread import Unread
 
 FORMAT = "MacSim"
 
-MARKS = tuple(f"{kind}\n".encode() for kind in KINDS)
+MARKS = tuple(f"{kind}{end}".encode() for kind in KINDS for end in ("\n", "\r\n"))
 """Begins of a list of kernels, and of a kernel."""
 
 VERSION = 14
@@ -48,8 +51,14 @@ VERSION = 14
 _LIST = -1
 """The third line of a list; that of a kernel is the most thread blocks of an SM."""
 
-_BLOCK_SHIFT = 16
 _NAMES = "kernel_names.txt"
+NO_SIZES = (
+    f"kernels whose registers and shared memory no {_NAMES} tells, taken for 0; "
+    "see docs/traces.md#numbers-in-place-of-a-headers"
+)
+OTHER_LINES = f"lines of {_NAMES}, not read"
+
+_BLOCK_SHIFT = 16
 _NAME = re.compile(r"(?P<folder>\S+) name: (?P<name>.*)")
 _SIZES = re.compile(
     r"\s*Grid size: .*, Block size: \((?P<x>\d+), (?P<y>\d+), (?P<z>\d+)\), .*"
@@ -65,8 +74,9 @@ def open_macsim(path: Path) -> TraceFile:
         UserError: a text file is missing or wrong; names file and line.
     """
     _, most_blocks, lines = _header(path)
+    unread = Unread()
     if most_blocks == _LIST:
-        facts = _facts(path.with_name(_NAMES))
+        facts = _facts(path.with_name(_NAMES), unread)
         kernels = [_read_kernel(_listed(path, line), facts) for line in lines]
         files: tuple[Path, ...] = (path.parent,)
     else:
@@ -74,8 +84,13 @@ def open_macsim(path: Path) -> TraceFile:
         files = (path, *kernels[0].all_files())
     if not kernels:
         raise UserError(f"{path}: names no kernel")
+    for kernel in kernels:
+        if not kernel.facts.registers:
+            unread.note(NO_SIZES, kernel.facts.name)
+        for what, absent in kernel.absent().items():
+            unread.note(NOT_IN_FILE, what, absent)
     name = path.resolve().parent.name
-    application = MacsimApplication(name=name, kernels=kernels)
+    application = MacsimApplication(name=name, kernels=kernels, unread=unread)
     return TraceFile(path, FORMAT, name, (application,), files)
 
 
@@ -106,6 +121,18 @@ class MacsimKernel:
     def most_warps(self) -> int:
         """The most warps of a block; 0 if the kernel has no block."""
         return int(np.diff(self.begins).max(initial=0))
+
+    def absent(self) -> dict[str, int]:
+        """How many blocks, and warps of the others, ids below the highest ones leave out."""
+        if not len(self.warps):
+            return {"whole kernels": 1}
+        block, warp = self.warps >> _BLOCK_SHIFT, self.warps & (1 << _BLOCK_SHIFT) - 1
+        highest = warp[self.begins[1:] - 1] + 1
+        gaps = {
+            "thread blocks": int(block[-1]) + 2 - len(self.begins),
+            "warps": int((highest - np.diff(self.begins)).sum()),
+        }
+        return {what: count for what, count in gaps.items() if count}
 
     def files(self, block: int) -> Iterator[Path]:
         """The files of a block's warps, in order."""
@@ -159,9 +186,10 @@ class MacsimLaunch(TraceLaunch):
         trace = BlockTrace(self, block, asked, self.code)
         for warp, path in enumerate(self.kernel.files(block)):
             scoreboard = Scoreboard(trace.warps[warp], asked)
+            threads = min(self.threads_per_block - WARP_SIZE * warp, WARP_SIZE)
             for instruction in read_warp(path, self.kernel.kind):
                 try:
-                    _note(trace, self.kernel.kind, instruction)
+                    _note(trace, self.kernel.kind, instruction, threads)
                     _add(trace, warp, scoreboard, instruction)
                 except ValueError as error:
                     raise UserError(
@@ -170,12 +198,14 @@ class MacsimLaunch(TraceLaunch):
         yield from trace.chunks()
 
 
-def _note(trace: BlockTrace, kind: Kind, one: Instruction) -> None:
-    """Count what of an instruction is not honoured."""
+def _note(trace: BlockTrace, kind: Kind, one: Instruction, threads: int) -> None:
+    """Count what of an instruction is not honoured; its warp has so many threads."""
     record = one.record
     known = kind.opcodes.get(record.code) or kind.unmodelled.get(record.code)
     if not record.mask:
         return
+    if one.address is not None and record.mask >> threads:
+        trace.unread.note(NO_THREADS, known or f"opcode {record.code}")
     if known is None:
         if record.code > kind.last:
             trace.unread.note(UNKNOWN, f"opcode {record.code}")
@@ -202,6 +232,8 @@ def _add(trace: BlockTrace, warp: int, scoreboard: Scoreboard, one: Instruction)
     if one.address is not None and moves_data(one.opcode):
         if not one.size:
             raise ValueError("an access of 0 bytes")
+        if one.size & one.size - 1:
+            raise ValueError(f"a lane accesses {one.size} bytes; must be a power of two")
         space, op = MEMORY_OPCODES[one.opcode]
         if op == Op.LOAD and space == Space.GLOBAL and record.passes_l1:
             op = Op.COHERENT_LOAD
@@ -272,7 +304,8 @@ def _read_kernel(path: Path, facts: dict[str, KernelFacts]) -> MacsimKernel:
     )
     try:
         own = kernel.facts
-        check_launch(0, kernel.threads_per_block, own.registers, own.shared_bytes)
+        grid = len(kernel.begins) - 1, 1, 1
+        check_cuda_launch(grid, kernel.threads_per_block, own.registers, own.shared_bytes)
     except ValueError as error:
         raise UserError(f"{path}: {error}") from error
     if kernel.most_warps * WARP_SIZE >= kernel.threads_per_block + WARP_SIZE:
@@ -290,8 +323,11 @@ def _warp_id(path: Path, line: Line) -> int:
     return int(found[1])
 
 
-def _facts(path: Path) -> dict[str, KernelFacts]:
-    """By the folder of a kernel, what the list of names tells; nothing if there is none."""
+def _facts(path: Path, unread: Unread) -> dict[str, KernelFacts]:
+    """By the folder of a kernel, what the list of names tells; nothing if there is none.
+
+    Lines that tell nothing of this kind are counted.
+    """
     facts: dict[str, KernelFacts] = {}
     folder = ""
     for _, text in read_lines(path) if is_file(path) else ():
@@ -305,4 +341,6 @@ def _facts(path: Path) -> dict[str, KernelFacts]:
                 registers=int(sizes["registers"]),
                 shared_bytes=int(sizes["static"]) + int(sizes["dynamic"]),
             )
+        elif text.strip():
+            unread.note(OTHER_LINES, text.strip()[:40])
     return facts

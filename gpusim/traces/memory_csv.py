@@ -52,13 +52,17 @@ class CsvLayout:
         places: of address, store, load, kind, size and warp, as far as they are there.
         delimiter: between columns.
         header: whether the first row has their names.
+        width: columns of the first row.
+        says_hex: whether the name of the addresses says that they are hex.
         others: names of columns that are not read.
     """
 
     places: dict[str, int]
     delimiter: str
     header: bool
-    others: tuple[str, ...]
+    width: int
+    says_hex: bool = False
+    others: tuple[str, ...] = ()
 
 
 def csv_layout(lines: Iterable[str]) -> CsvLayout | None:
@@ -77,7 +81,8 @@ def csv_layout(lines: Iterable[str]) -> CsvLayout | None:
         others = tuple(
             cell for place, cell in enumerate(rows[0]) if place not in places.values() and cell
         )
-        return CsvLayout(places, delimiter, True, others)
+        says_hex = names[places["address"]].endswith("hex")
+        return CsvLayout(places, delimiter, True, len(names), says_hex, others)
     return _by_content(rows, delimiter)
 
 
@@ -92,17 +97,17 @@ def _by_content(rows: Sequence[Sequence[str]], delimiter: str) -> CsvLayout | No
         all(_HEX.fullmatch(cell.removeprefix("0x")) for cell in column) for column in columns
     ]
     if width == 1:
-        return CsvLayout({"address": 0}, delimiter, False, ()) if numbers[0] else None
+        return CsvLayout({"address": 0}, delimiter, False, 1) if numbers[0] else None
     for address, kind in ((0, 1), (1, 0)):
         if numbers[address] and kinds[kind]:
-            return CsvLayout({"address": address, "kind": kind}, delimiter, False, ())
+            return CsvLayout({"address": address, "kind": kind}, delimiter, False, 2)
     return None
 
 
 def read_csv(
     path: object, layout: CsvLayout, lines: Iterable[Line], unread: Unread
-) -> ThreadRecords:
-    """All accesses of a file.
+) -> tuple[ThreadRecords, bool]:
+    """All accesses of a file, and whether its addresses are hex without a 0x.
 
     Args:
         path: of the file, for messages.
@@ -119,15 +124,19 @@ def read_csv(
     if layout.header and rows:
         rows.pop(0)
     place = layout.places["address"]
-    base = 16 if any(_is_bare_hex(row[place]) for _, row in rows if len(row) > place) else 10
+    cells = [row[place].lower() for _, row in rows if len(row) > place]
+    base = 16 if layout.says_hex or any(map(_is_bare_hex, cells)) else 10
+    prefixed = any(cell.startswith("0x") for cell in cells)
     records = ThreadRecords()
     for number, row in rows:
         try:
+            _check_width(layout, row)
+            if prefixed:
+                _check_prefix(row[place])
             _add(records, layout.places, row, base)
-        except (ValueError, IndexError) as error:
-            reason = "too few columns" if isinstance(error, IndexError) else str(error)
-            raise UserError(f"{path}:{number}: {','.join(row)[:80]!r}: {reason}") from error
-    return records
+        except ValueError as error:
+            raise UserError(f"{path}:{number}: {','.join(row)[:80]!r}: {error}") from error
+    return records, base == 16 and not prefixed
 
 
 def _rows(layout: CsvLayout, lines: Iterable[Line]) -> Iterator[tuple[int, list[str]]]:
@@ -137,9 +146,21 @@ def _rows(layout: CsvLayout, lines: Iterable[Line]) -> Iterator[tuple[int, list[
             yield number, [cell.strip() for cell in row]
 
 
+def _check_width(layout: CsvLayout, row: Sequence[str]) -> None:
+    """Refuse a row with fewer or more columns than the first; empty ones at its end are none."""
+    if len(row) < layout.width or any(row[layout.width :]):
+        raise ValueError(f"{len(row)} columns; the first row has {layout.width}")
+
+
+def _check_prefix(cell: str) -> None:
+    """Refuse an address without the 0x that others have, unless it is 0."""
+    if not cell.lower().startswith("0x") and cell != "0":
+        raise ValueError(f"address {cell!r} is without the 0x that others have")
+
+
 def _is_bare_hex(cell: str) -> bool:
-    """Whether digits are hex without saying so."""
-    return not cell.lower().startswith("0x") and bool(re.search("[a-fA-F]", cell))
+    """Whether digits, in small letters, are hex without saying so."""
+    return not cell.startswith("0x") and bool(re.search("[a-f]", cell))
 
 
 def _add(records: ThreadRecords, places: dict[str, int], row: Sequence[str], base: int) -> None:
@@ -150,14 +171,26 @@ def _add(records: ThreadRecords, places: dict[str, int], row: Sequence[str], bas
 
 
 def _stores(places: dict[str, int], row: Sequence[str]) -> bool:
-    if "store" in places or "kind" in places:
-        cell = row[places.get("store", places.get("kind", 0))].lower()
-        if cell in _STORES or cell in _LOADS:
-            return cell in _STORES
+    """Whether an access is a store, by the columns that say so.
+
+    Raises:
+        ValueError: one of them says something else, or two contradict each other.
+    """
+    said = {
+        what: _says_yes(row[places[what]]) for what in ("store", "kind", "load") if what in places
+    }
+    stores = {yes == (what != "load") for what, yes in said.items()}
+    if len(stores) > 1:
+        raise ValueError(f"columns {' and '.join(said)} contradict each other")
+    return True in stores
+
+
+def _says_yes(cell: str) -> bool:
+    """Whether a cell is of a store, or says yes."""
+    word = cell.lower()
+    if word not in _STORES and word not in _LOADS:
         raise ValueError(f"kind {cell!r}; allowed: 0, 1, R, W, read, write, load, store")
-    if "load" in places:
-        return row[places["load"]].lower() in _LOADS
-    return False
+    return word in _STORES
 
 
 def _number(what: str, cell: str, base: int) -> int:

@@ -88,7 +88,7 @@ def open_memory_trace(path: Path, begin: bytes, options: TraceOptions) -> TraceF
 def _read(path: Path, begin: bytes) -> ReadThread | None:
     unread = Unread()
     name = plain_name(path).lower()
-    if MARK in name or (b"\0" in begin and name.endswith(SUFFIX)):
+    if b"\0" in begin and (MARK in name or name.endswith(SUFFIX)):
         time = "instructions without accesses take their issue slots"
         return ReadThread(CHAMPSIM, read_champsim(path), time, unread)
     if b"\0" in begin:
@@ -100,8 +100,9 @@ def _read(path: Path, begin: bytes) -> ReadThread | None:
         records = read_lines_of(path, form, _lines(path))
         return ReadThread(form.name, records, form.time, unread)
     if layout := csv_layout(lines):
-        records = read_csv(path, layout, _lines(path), unread)
-        return ReadThread(CSV, records, "it states no times", unread)
+        records, bare = read_csv(path, layout, _lines(path), unread)
+        base = "its addresses are hex" if bare else "its addresses are decimal or with 0x"
+        return ReadThread(CSV, records, f"it states no times, {base}", unread)
     if name.endswith((".csv", ".tsv")):
         raise UserError(
             f"{path}: no column has addresses: name one of them 'address' in the first line, and "

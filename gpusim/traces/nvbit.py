@@ -37,10 +37,21 @@ from gpusim.traces.sass import (
     moves_data,
     width_conflict,
 )
-from gpusim.traces.sass_unmodelled import TAKEN_FOR_GLOBAL, WIDTHS, unhonoured
+from gpusim.traces.sass_unmodelled import (
+    NO_THREADS,
+    NOT_IN_FILE,
+    TAKEN_FOR_GLOBAL,
+    WIDTHS,
+    unhonoured,
+)
 from gpusim.traces.text import plain_stem
+from gpusim.traces.unread import Unread
 
 FORMAT = "NVBit mem_trace"
+
+LANES = (
+    "'0x<data>,0x<address>' alone, taken for loads of a lane of 4 bytes, 32 in a row of one warp"
+)
 
 _ACCESS = re.compile(r" - warp \d+ - (?P<opcode>[\w.]+) - (?:Size (?P<size>\d+) - )?(?P<lanes>.*)")
 _THREAD = re.compile(r"Thread(\d+),0x[0-9a-fA-F]+,0x([0-9a-fA-F]+)")
@@ -54,7 +65,12 @@ def open_nvbit(path: Path) -> TraceFile:
     """
     index = build_index(path)
     name = plain_stem(path)
-    application = NvbitApplication(name=name, buffers=tuple(index.buffers), index=index)
+    unread = Unread()
+    if index.lanes:
+        unread.note(LANES, "lines", index.lanes)
+    application = NvbitApplication(
+        name=name, buffers=tuple(index.buffers), index=index, unread=unread
+    )
     return TraceFile(path, FORMAT, name, (application,), (path,))
 
 
@@ -97,6 +113,8 @@ class NvbitLaunch(TraceLaunch):
 
     def chunks(self, block: int, asked: Asked = NOTHING_ASKED) -> Iterator[LaneChunk]:
         trace = BlockTrace(self, block)
+        if block not in self.kernel.records:
+            self.unread.note(NOT_IN_FILE, "thread blocks")
         for record in self.index.records(self.kernel, block):
             try:
                 self._instruction(trace, record)
@@ -133,6 +151,9 @@ class NvbitLaunch(TraceLaunch):
         space, op = _what(opcode, int(address.max()))
         if space != Space.SHARED:
             address = np.where(address == 0, INACTIVE, address)
+            threads = self.threads_per_block - WARP_SIZE * record.warp
+            if (address[threads:] != INACTIVE).any():
+                self.unread.note(NO_THREADS, opcode)
         warp = trace.warps[record.warp]
         if (address == INACTIVE).all():
             trace.idle_access(record.warp, space)
@@ -182,6 +203,8 @@ def _addresses(lanes: str) -> NDArray[np.int64]:
     for lane, value in pairs:
         if lane >= WARP_SIZE:
             raise ValueError(f"there is no lane {lane}")
+        if value < 0:
+            raise ValueError("an address is negative")
         address[lane] = value
     return address
 

@@ -23,8 +23,9 @@ from gpusim.core.errors import UserError
 from gpusim.core.streams import DEFAULT_STREAM
 from gpusim.core.untrusted import MOST_LINE_BYTES, file_bytes, format_memory, untrusted
 from gpusim.core.warp_program import Buffer
-from gpusim.traces.application import MOST_EMPTY_BLOCKS, MOST_STREAM, check_launch, made_buffer
+from gpusim.traces.application import MOST_EMPTY_BLOCKS, MOST_STREAM, made_buffer
 from gpusim.traces.blocks import WARP_SIZE
+from gpusim.traces.cuda_launch import check_cuda_launch
 from gpusim.traces.text import DAMAGES, PACKED, check_line, damage, open_binary
 
 MARK = b"MEMTRACE:"
@@ -43,7 +44,9 @@ _PAIR = re.compile(rb"0x[0-9a-fA-F]+,0x[0-9a-fA-F]+\s*$")
 _LOOK_EVERY = 64 << 20
 """Bytes of a temporary file between two looks at the room that is left."""
 _FREE_BYTES = 1 << 30
-_ALLOCATION = re.compile(rb"alloc address : (?P<base>\d+), Size : (?P<bytes>\d+)")
+_ALLOCATION = re.compile(
+    rb"alloc address : (?P<base>0x[0-9a-fA-F]+|\d+), Size : (?P<bytes>0x[0-9a-fA-F]+|\d+)"
+)
 
 
 @frozen
@@ -107,12 +110,14 @@ class NvbitIndex:
         path: of the file.
         buffers: the arrays that the trace names.
         kernels: its launches by their id, in order.
+        lanes: lines that tell of one lane alone.
     """
 
     def __init__(self, path: Path, text: IO[bytes]) -> None:
         self.path = path
         self.buffers: list[Buffer] = []
         self.kernels: dict[int, NvbitKernel] = {}
+        self.lanes = 0
         self._text = text
         weakref.finalize(self, text.close)
 
@@ -222,7 +227,10 @@ class _Builder:
 
     def line(self, number: int, place: int, text: bytes) -> None:
         """A line, its number and where it begins."""
-        if text.startswith(MARK):
+        if (at := text.find(MARK)) > 0:  # behind a byte order mark, or output without an end
+            place += at
+            text = text[at:]
+        if at >= 0:
             if access := _ACCESS.search(text):
                 self._access(number, place, access)
             elif launch := _LAUNCH.search(text):
@@ -230,11 +238,13 @@ class _Builder:
             else:
                 raise ValueError("neither a launch nor a memory instruction of mem_trace")
         elif _PAIR.match(text):
+            self._index.lanes += 1
             self._lane(number, place)
         elif allocation := _ALLOCATION.match(text):
             buffers = self._index.buffers
             name = f"allocation {len(buffers)}"
-            buffers.append(made_buffer(name, int(allocation["base"]), int(allocation["bytes"])))
+            base, size = (int(allocation[part], 0) for part in ("base", "bytes"))
+            buffers.append(made_buffer(name, base, size))
 
     def _launch(self, line: int, found: re.Match[bytes]) -> None:
         x, y, z = (int(number) for number in found["grid"].split(b","))
@@ -244,7 +254,7 @@ class _Builder:
             raise ValueError(f"there are two launches with the id {self._newest}")
         if not x * y * z * threads:
             raise ValueError("a launch of no blocks or no threads")
-        check_launch(x * y * z, threads, int(found["registers"]), int(found["shared"]))
+        check_cuda_launch((x, y, z), threads, int(found["registers"]), int(found["shared"]))
         stream = _STREAM.search(found.string)
         number = int(stream[1]) if stream else DEFAULT_STREAM
         if number > MOST_STREAM:

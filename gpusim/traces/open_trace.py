@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import os
+import re
 from pathlib import Path
 
 from attrs import evolve
@@ -20,6 +22,20 @@ TABLE_SUFFIXES = (".npz", ".parquet")
 
 LISTS = (KERNELS_LIST, "kernel_config.txt")
 """Names of the lists of kernels that make a folder a trace."""
+
+_UNREADABLE = {
+    b"\x1f\x8b": "is compressed by gzip: its name must end in .gz",
+    b"\xfd7zXZ\0": "is compressed by xz: its name must end in .xz",
+    b"\x28\xb5\x2f\xfd": "is compressed by zstd: its name must end in .zst",
+    b"BZh": "is compressed by bzip2: unpack it, or compress it by gzip, xz or zstd",
+    b"PK\3\4": "is an archive: unpack it",
+    codecs.BOM_UTF16_LE: "is text in UTF-16: write it as UTF-8",
+    codecs.BOM_UTF16_BE: "is text in UTF-16: write it as UTF-8",
+}
+"""By the first bytes of a file that is no trace as it stands, what to do."""
+
+_RAW_TRACE = re.compile(rb"^#traces format|^kernel-[^\n]*\.trace\r?$", re.MULTILINE)
+"""A kernel, or a list of kernels, as they are before Accel-Sim's post-processing."""
 
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 _TAR = b"ustar"
@@ -92,6 +108,9 @@ def _is_of_one_thread(trace: TraceFile) -> bool:
 
 def _by_content(path: Path, options: TraceOptions) -> TraceFile:
     begin = _begin(path)
+    for mark, what in _UNREADABLE.items():
+        if begin.startswith(mark):
+            raise UserError(f"{path} {what}")
     if path.name == KERNELS_LIST or _lists_kernels(begin):
         return open_kernels_list(path, options.needs)
     return _by_mark(path, begin, options)
@@ -115,6 +134,11 @@ def _by_mark(path: Path, begin: bytes, options: TraceOptions) -> TraceFile:
         raise UserError(f"{path} is an archive: unpack it, and give the folder with the trace")
     if trace := open_memory_trace(path, begin, options):
         return trace
+    if _RAW_TRACE.search(begin):
+        raise UserError(
+            f"{path} is what Accel-Sim's tracer writes first: its post-traces-processing makes a "
+            "kernelslist.g and .traceg files of it"
+        )
     raise UserError(f"{path} is no trace that gpusim knows; it reads {FORMATS}")
 
 

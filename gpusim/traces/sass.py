@@ -11,6 +11,9 @@ from gpusim.traces.sass_unmodelled import UNMODELLED
 REGISTER_BYTES = 4
 """Bytes of a register of a lane."""
 
+MOST_LANE_BYTES = 32
+"""Bytes that a lane accesses at most: 256 bits, of Blackwell."""
+
 
 class Space(Enum):
     """Memory spaces of memory instructions."""
@@ -143,13 +146,15 @@ def access_bytes(opcode: str, field: int = 0) -> int:
         field: the trace's own field; 0: it has none.
 
     Raises:
-        ValueError: the field decides, and is the width of no access.
+        ValueError: it is the width of no access.
     """
-    if stated := stated_bytes(opcode):
-        return stated
-    if field & field - 1:
+    stated = stated_bytes(opcode)
+    if not stated and field & field - 1:
         raise ValueError(f"a lane accesses {field} bytes; must be a power of two")
-    return field or signed_bytes(opcode) or 4
+    size = stated or field or signed_bytes(opcode) or 4
+    if size > MOST_LANE_BYTES and base_opcode(opcode) not in BULK_OPCODES:
+        raise ValueError(f"a lane accesses {size} bytes; at most {MOST_LANE_BYTES}")
+    return size
 
 
 def width_conflict(opcode: str, field: int) -> bool:

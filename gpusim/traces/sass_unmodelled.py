@@ -29,6 +29,8 @@ WIDTHS = "the trace's width and the opcode's differ; see docs/traces.md#what-is-
 UNKNOWN = "opcodes that gpusim does not know, counted as arithmetic"
 NO_WINDOWS = "generic accesses, whose windows the header does not tell: taken for shared memory"
 TAKEN_FOR_GLOBAL = "generic accesses, whose windows the trace does not tell: taken for global"
+NO_THREADS = "masks with lanes beyond the threads of a block: executed as they stand"
+FIELDS = "lines with fewer or more fields than their masks need, read from the first one on"
 NOT_IN_FILE = "of which the file has no line: they do nothing"
 
 

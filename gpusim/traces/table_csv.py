@@ -26,7 +26,12 @@ def csv_names(path: Path) -> list[str]:
         UserError: it cannot be read.
     """
     first = next((text for _, text in read_lines(path) if text.strip()), "")
-    return [cell.strip() for cell in first.split(",")]
+    return _cells(first)
+
+
+def _cells(line: str) -> list[str]:
+    """What stands between the commas of a line, without spaces and quotes around it."""
+    return [cell.strip().strip('"') for cell in line.split(",")]
 
 
 class CsvColumns:
@@ -59,14 +64,14 @@ class CsvColumns:
         lines = ((number, text) for number, text in read_lines(self._path) if text.strip())
         next(lines)
         for number, text in lines:
-            cells = text.split(",")
+            cells = _cells(text)
             if len(cells) != len(self.names):
                 raise UserError(
                     f"{self._path}:{number}: {len(cells)} values; the first line names "
                     f"{len(self.names)} columns"
                 )
             for name, cell in zip(self.names, cells, strict=True):
-                columns[name].append(self._number(number, name, cell.strip()))
+                columns[name].append(self._number(number, name, cell))
         return {name: np.array(values, dtype=np.int64) for name, values in columns.items()}
 
     def _number(self, line: int, name: str, cell: str) -> int:

@@ -6,11 +6,14 @@ from array import array
 
 from attrs import define, field
 
-from gpusim.core.untrusted import afford
+from gpusim.core.untrusted import afford, brief
 from gpusim.traces.application import ADDRESS_BITS, MOST_ACCESS_BYTES
 
 ACCESS_BYTES = 32
 """Memory that one access takes."""
+
+MOST_INSTRUCTIONS = 1 << 48
+"""Instructions in a row without an access (our choice)."""
 
 _LOOK_EVERY = 1 << 16
 
@@ -39,8 +42,14 @@ class ThreadRecords:
         return len(self.address)
 
     def instructions(self, count: int = 1) -> None:
-        """Instructions without an access."""
+        """Instructions without an access.
+
+        Raises:
+            ValueError: no trace can have as many.
+        """
         self.after += count
+        if not 0 <= self.after < MOST_INSTRUCTIONS:
+            raise ValueError(f"{brief(count)} instructions; allowed: 0 to {MOST_INSTRUCTIONS - 1}")
 
     def access(self, address: int, size: int, store: bool, warp: int = 0) -> None:
         """An access.

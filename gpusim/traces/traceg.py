@@ -43,6 +43,10 @@ _MEMCPY = "MemcpyHtoD"
 
 COMMANDS = "lines of the list of kernels, not modelled"
 HEADER_KEYS = "lines of kernels' headers, not modelled"
+ABSENT_KEYS = (
+    "lines that kernels' headers lack, taken for 0; "
+    "see docs/traces.md#numbers-in-place-of-a-headers"
+)
 
 
 def open_kernels_list(path: Path, needs: LaunchNeeds) -> TraceFile:
@@ -112,7 +116,7 @@ def _listed(path: Path, number: int, command: str) -> Path:
     if not is_kernel(kernel):
         raise UserError(
             f"{path}:{number}: {command[:80]}: must end in .traceg, .traceg.xz, .traceg.gz, "
-            ".traceg.zst or .tracez"
+            ".traceg.zst or .tracez (Accel-Sim's post-traces-processing makes .traceg of .trace)"
         )
     moved = path.parent / kernel.name
     packed = [one.with_name(one.name + end) for one in (kernel, moved) for end in sorted(PACKED)]
@@ -127,6 +131,8 @@ def _unread_of(kernels: Sequence[KernelHeader], unread: Unread) -> Unread:
     for kernel in kernels:
         for key in kernel.unknown:
             unread.note(HEADER_KEYS, f"-{key[:40]}")
+        for key in kernel.absent:
+            unread.note(ABSENT_KEYS, f"-{key}")
     return unread
 
 

@@ -12,7 +12,14 @@ from gpusim.traces.blocks import WARP_SIZE, BlockTrace
 from gpusim.traces.bulk_copies import bulk_copy, lists_lanes
 from gpusim.traces.lanes import MATRIX_ROW_BYTES, WINDOW_BYTES, matrix_rows
 from gpusim.traces.sass import Space
-from gpusim.traces.sass_unmodelled import CLUSTERS, MULTICAST, NO_WINDOWS, NOT_IN_FILE
+from gpusim.traces.sass_unmodelled import (
+    CLUSTERS,
+    FIELDS,
+    MULTICAST,
+    NO_THREADS,
+    NO_WINDOWS,
+    NOT_IN_FILE,
+)
 from gpusim.traces.scoreboard import Scoreboard
 from gpusim.traces.text import Lines
 from gpusim.traces.traceg_decode import Instruction, decode
@@ -20,6 +27,14 @@ from gpusim.traces.traceg_header import KernelHeader
 
 _FIRST_WITHOUT_BLOCK = 3
 """Before this tracer version, block and warp number (4 fields) precede each instruction."""
+
+_OLD_LINES = (
+    f"; a header without '-accelsim tracer version = {_FIRST_WITHOUT_BLOCK}' or more means lines "
+    "that begin with the numbers of block and warp"
+)
+
+_MOST_IMMEDIATES: Final = (0, 0, 0, 0, 0, 2, 1 << 16)
+"""By tracer version, fields behind the addresses; those of version 6 may be values of registers."""
 
 _MOST_COUNTER: Final = 1 << 57
 """Program counters are below it, as all addresses are."""
@@ -48,11 +63,13 @@ class Known:
     Attributes:
         instructions: by their program counters as the trace has them.
         lines: arithmetic whose lanes make no difference, by whole lines, and its program counter.
+        immediates: whether lines end with one, as those without addresses show.
     """
 
     def __init__(self) -> None:
         self.instructions: dict[str, Instruction] = {}
         self.lines: dict[str, tuple[Instruction, int]] = {}
+        self.immediates = False
 
 
 def parse_block(
@@ -77,9 +94,14 @@ def parse_block(
                 parser.line(text)
             except (ValueError, IndexError, OverflowError) as error:
                 reason = "too few fields" if isinstance(error, IndexError) else str(error)
+                if header.version < _FIRST_WITHOUT_BLOCK:
+                    reason += _OLD_LINES
                 raise UserError(
                     f"{header.path}:{first + place}: {text[:80]!r}: {reason}"
                 ) from error
+        if parser.unfit:
+            block.unread.note(FIELDS, f"{header.path.name}:{first + lines.index(parser.unfit)}")
+            parser.unfit = ""
         last = first + len(lines) - 1
     if parser.missing:
         raise UserError(
@@ -92,10 +114,17 @@ def parse_block(
 
 
 class _Parser:
-    """Reads a block line by line; a wrong one raises ValueError, IndexError or OverflowError."""
+    """Reads a block line by line; a wrong one raises ValueError, IndexError or OverflowError.
+
+    Attributes:
+        missing: instructions of the warp that are still to come.
+        seen: warps so far.
+        unfit: a line whose number of fields does not fit its mask; empty: there is none.
+    """
 
     def __init__(self, header: KernelHeader, block: BlockTrace, known: Known) -> None:
         self.block = block
+        self._known = known
         self._instructions = known.instructions
         self._lines = known.lines
         self._follows_code = block.follows_code
@@ -108,8 +137,14 @@ class _Parser:
         self._has_lines = header.line_info
         self._line = 0
         """Line of the source of the instruction; 0: not known."""
+        self._most_fields = _MOST_IMMEDIATES[min(header.version, len(_MOST_IMMEDIATES) - 1)]
+        self.unfit = ""
         self.seen: set[int] = set()
         self._warp = -1
+        self._told = True
+        """Whether the number of the warp's instructions is known."""
+        self._threads = 0
+        """Mask of the lanes of the warp that are threads of the block."""
         self._scoreboard = Scoreboard(block.warps[0], block.asked)
 
     def line(self, text: str) -> None:
@@ -122,12 +157,12 @@ class _Parser:
         elif text.startswith("warp ="):
             self._begin_warp(int(text.partition("=")[2]))
         elif text.startswith("insts ="):
-            self.missing = int(text.partition("=")[2])
+            self._expect(int(text.partition("=")[2]))
         elif text.startswith("cluster "):
             self.block.unread.note(CLUSTERS, "cluster lines")
         elif text and not text.isspace():
             if not self.missing:
-                raise ValueError("more instructions than 'insts = N' of its warp tells")
+                raise ValueError("more instructions than 'insts = N' behind 'warp = W' tells")
             self.missing -= 1
             fields = text.split(None, self._skipped + 2)
             self._line = _line_number(fields[self._skipped - 1]) if self._has_lines else 0
@@ -149,7 +184,19 @@ class _Parser:
         self.end_warp()
         self.seen.add(number)
         self._warp = number
+        self._told = False
+        threads = min(self._header.threads_per_block - WARP_SIZE * number, WARP_SIZE)
+        self._threads = (1 << threads) - 1
         self._scoreboard = Scoreboard(self.block.warps[number], self.block.asked)
+
+    def _expect(self, instructions: int) -> None:
+        """The number of the warp's instructions."""
+        if self._told:
+            raise ValueError("must stand once in a warp, behind 'warp = W'")
+        if instructions < 0:
+            raise ValueError("must be 0 or more")
+        self.missing = instructions
+        self._told = True
 
     def end_warp(self) -> None:
         """The warp so far has no more instructions: add what its last arithmetic costs."""
@@ -158,7 +205,7 @@ class _Parser:
 
     def _instruction(self, line: str, fields: list[str]) -> None:
         """A line: program counter, mask, and the rest."""
-        mask, text = int(fields[1], 16), fields[2]
+        mask, text = _mask_of(fields[1]), fields[2]
         place = int(fields[0], 16)
         instruction = self._instructions.get(fields[0])
         if instruction is None or not instruction.begins(text):
@@ -168,6 +215,7 @@ class _Parser:
                 raise ValueError(f"the program counter {fields[0][:20]} has more than 57 bits")
             instruction = decode(text, self._header.version)
             self._instructions[fields[0]] = instruction
+            self._known.immediates |= instruction.has_immediate
             text = " ".join(text.split())
         if instruction.plain:
             if not self._states_block and len(self._lines) < _MOST_KNOWN:
@@ -187,7 +235,7 @@ class _Parser:
         if instruction.space is None:
             self._plain(instruction, mask)
         elif mask:
-            self._memory(place, mask, instruction, text)
+            self._memory(place, mask, instruction, line, text)
             self._barrier_in_shared_memory(instruction)
         else:
             self.block.idle_access(self._warp, instruction.space)
@@ -226,12 +274,19 @@ class _Parser:
         elif instruction.base == "DEPBAR":
             self._scoreboard.wait_groups(instruction.youngest)
 
-    def _memory(self, place: int, mask: int, instruction: Instruction, text: str) -> None:
+    def _memory(
+        self, place: int, mask: int, instruction: Instruction, line: str, text: str
+    ) -> None:
         fields = text[len(instruction.text) :].split()
         if instruction.bulk and not lists_lanes(fields):
             self._pieces(place, instruction, fields)
             return
         address = _in_lanes(mask, fields)
+        more = len(fields) - _needed_fields(fields[0], mask)
+        if more < self._known.immediates or more > self._most_fields:
+            self.unfit = line
+        if mask & ~self._threads:
+            self.block.unread.note(NO_THREADS, instruction.opcode)
         self._scoreboard.settle(instruction.registers)
         assert instruction.space is not None
         if instruction.space is not Space.GENERIC:
@@ -299,6 +354,14 @@ class _Parser:
         return there
 
 
+def _mask_of(field: str) -> int:
+    """The mask of a warp's active lanes."""
+    mask = int(field, 16)
+    if mask >> WARP_SIZE:
+        raise ValueError(f"the mask has more than {WARP_SIZE} bits")
+    return mask
+
+
 def _in_lanes(mask: int, fields: Sequence[str]) -> list[int]:
     """The addresses of all lanes, `INACTIVE` where one takes no part.
 
@@ -306,8 +369,6 @@ def _in_lanes(mask: int, fields: Sequence[str]) -> list[int]:
         mask: of the active lanes.
         fields: mode and addresses of these, as a line has them.
     """
-    if mask >> WARP_SIZE:
-        raise ValueError(f"the mask has more than {WARP_SIZE} bits")
     mode, one, step, place = int(fields[0]), 0, 0, 1
     if mode == _STRIDE or mode == _DELTAS:
         one, place = int(fields[1], 16), 2
@@ -335,6 +396,11 @@ def _in_lanes(mask: int, fields: Sequence[str]) -> list[int]:
             raise ValueError("an address is negative")
         address[lane] = one
     return address
+
+
+def _needed_fields(mode: str, mask: int) -> int:
+    """Fields from the mode of addresses on to the last of the lanes of a mask."""
+    return 3 if int(mode) == _STRIDE else 1 + mask.bit_count()
 
 
 def _check_count(mode: int, listed: int, lanes: int) -> None:

@@ -64,6 +64,7 @@ class Instruction:
         coherent: whether it is a load that the L2 cache answers.
         invalidates: whether the L1 cache forgets all lines.
         marks_loop: whether it is no instruction, but a mark around a loop.
+        has_immediate: whether it has no address, and its line ends with an immediate.
         notes: what of it is not honoured where at least one lane executes it.
     """
 
@@ -84,6 +85,7 @@ class Instruction:
     coherent: bool = False
     invalidates: bool = False
     marks_loop: bool = False
+    has_immediate: bool = False
     notes: tuple[Note, ...] = ()
 
     def begins(self, text: str) -> bool:
@@ -98,9 +100,9 @@ def decode(text: str, version: int) -> Instruction:
         ValueError, IndexError: they are wrong, or too few.
     """
     fields = text.split()
-    opcode_at = 1 + int(fields[0])
+    opcode_at = 1 + _count(fields[0])
     first = opcode_at + 2
-    last = first + int(fields[opcode_at + 1])
+    last = first + _count(fields[opcode_at + 1])
     sources, destinations = _registers(fields[first:last]), _registers(fields[1:opcode_at])
     base = base_opcode(fields[opcode_at])
     one = Instruction(
@@ -114,7 +116,7 @@ def decode(text: str, version: int) -> Instruction:
         marks_loop=base in LOOP_MARKS,
     )
     # A GMMA has one field more, or not: it is arithmetic on what it finds in shared memory.
-    width = 0 if "GMMA" in one.base else int(fields[last])
+    width = 0 if "GMMA" in one.base else _count(fields[last])
     if width > 0 and one.base in BULK_OPCODES:
         one.op = int(bulk_op(one.opcode))
         one.bulk = one.op != _COMPUTE
@@ -131,6 +133,7 @@ def decode(text: str, version: int) -> Instruction:
     if one.space is not None:
         one.text = " ".join(fields[: last + 1]) + " "
     immediates = fields[last + 1 :] if version >= _FIRST_WITH_IMMEDIATES else []
+    one.has_immediate = bool(immediates) and not width and "GMMA" not in one.base
     if one.base == "DEPBAR" and immediates:
         one.youngest = int(immediates[0])
     one.notes = tuple(_notes(one, width, immediates))
@@ -153,6 +156,18 @@ def _notes(one: Instruction, width: int, immediates: Sequence[str]) -> Iterator[
         yield NAMED_BARRIERS, one.base
 
 
+def _count(field: str) -> int:
+    """A number of registers, or of bytes.
+
+    Raises:
+        ValueError: it is negative, or none.
+    """
+    number = int(field)
+    if number < 0:
+        raise ValueError(f"{field[:20]} registers or bytes: must be 0 or more")
+    return number
+
+
 def _is_number(field: str) -> bool:
     """Whether a field is a whole number above 0."""
     return field.isdecimal() and int(field) > 0
@@ -162,8 +177,11 @@ def _registers(fields: Sequence[str]) -> tuple[int, ...]:
     """Numbers of the general registers among the operands; others, such as UR4, do not count.
 
     Raises:
-        ValueError: there is no such register.
+        ValueError: there is no such register, or a number stands where one must.
     """
+    for field in fields:
+        if field.isdecimal():
+            raise ValueError(f"{field[:20]} stands where a register must")
     numbers = [
         int(field[1:]) for field in fields if field.startswith("R") and field[1:].isdecimal()
     ]

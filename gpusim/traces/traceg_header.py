@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from math import prod
 from pathlib import Path
 
 from attrs import frozen
 
 from gpusim.core.errors import UserError
-from gpusim.traces.application import MOST_STREAM, check_launch
+from gpusim.traces.application import MOST_STREAM
+from gpusim.traces.cuda_launch import check_cuda_launch
 from gpusim.traces.launch_needs import LaunchNeeds
 from gpusim.traces.text import Line, read_lines
 
@@ -36,11 +37,15 @@ KEYS = (
 the versions of its binary and of NVBit."""
 
 _PAIR = re.compile(r"-(?P<key>[^=]+?)\s*=\s*(?P<value>.*?)\s*$")
-_REPLACED = frozenset({"nregs", "shmem"})
+_REPLACED = ("nregs", "shmem")
 """Keys for which a user may say another number (`gpusim.traces.options`)."""
+
+FIRST_BLOCK = "#BEGIN_TB"
+"""Begin of the line that ends a header; other lines with ``#`` are comments."""
 
 _MOST_DIGITS = 80
 """Most characters of three numbers that fit a grid."""
+_NO_GRID = (1, 1, 1)
 _TRIPLE = re.compile(r"\(?\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\)?$")
 
 
@@ -59,6 +64,8 @@ class KernelHeader:
         line_info: whether every instruction begins with a source line number.
         stream: of CUDA; 0 if absent.
         unknown: keys that are none of `KEYS`.
+        absent: keys of what a block needs of an SM that the header lacks, and that no user has said
+            in its place: they count as 0.
     """
 
     path: Path
@@ -73,6 +80,7 @@ class KernelHeader:
     line_info: bool
     stream: int
     unknown: tuple[str, ...]
+    absent: tuple[str, ...]
 
     @property
     def blocks(self) -> int:
@@ -101,7 +109,7 @@ class KernelHeader:
 
 
 def read_header(path: Path, needs: LaunchNeeds) -> KernelHeader:
-    """The header: lines ``-key = value`` up to the first that begins with ``#``.
+    """The header: lines ``-key = value`` up to the first block.
 
     Args:
         path: of the kernel's file.
@@ -121,9 +129,9 @@ def header_of(path: Path, lines: Iterable[Line], needs: LaunchNeeds) -> KernelHe
     """
     fields: dict[str, tuple[int, str]] = {}
     for number, line in lines:
-        if line.startswith("#"):
+        if line.startswith(FIRST_BLOCK):
             break
-        if not line.strip():
+        if line.startswith("#") or not line.strip():
             continue
         pair = _PAIR.match(line)
         if not pair:
@@ -142,36 +150,39 @@ class _Fields:
     lines: dict[str, tuple[int, str]]
 
     def header(self, needs: LaunchNeeds) -> KernelHeader:
+        said = dict(zip(_REPLACED, (needs.registers, needs.shared_bytes), strict=True))
+        stated = {key: self._number(key) for key, value in said.items() if value is None}
+        needed = {**stated, **{key: value for key, value in said.items() if value is not None}}
         header = KernelHeader(
             path=self.path,
             name=self._required("kernel name"),
             grid=self._triple("grid dim"),
             block=self._triple("block dim"),
-            registers=self._number("nregs") if needs.registers is None else needs.registers,
-            shared_bytes=self._number("shmem")
-            if needs.shared_bytes is None
-            else needs.shared_bytes,
+            registers=needed["nregs"],
+            shared_bytes=needed["shmem"],
             shared_base=self._number("shmem base_addr", 16),
             local_base=self._number("local mem base_addr", 16),
             version=self._number("accelsim tracer version"),
             line_info=bool(self._number("enable lineinfo")),
             stream=self._stream(),
             unknown=tuple(key for key in self.lines if key not in KEYS),
+            absent=tuple(key for key in stated if key not in self.lines),
         )
         if header.version > NEWEST_VERSION:
             raise self._error("accelsim tracer version", f"unknown; allowed: 0 to {NEWEST_VERSION}")
-        self._check_sizes(header)
+        self._check_sizes(header, stated)
         return header
 
-    def _check_sizes(self, header: KernelHeader) -> None:
-        for key, sizes in (
-            ("grid dim", (header.blocks, 0)),
-            ("block dim", (0, header.threads_per_block)),
-            ("nregs", (0, 0, header.registers)),
-            ("shmem", (0, 0, 0, header.shared_bytes)),
+    def _check_sizes(self, header: KernelHeader, stated: Mapping[str, int]) -> None:
+        """Refuse what no launch has; `stated` are its needs that stand in the header."""
+        for key, grid, *sizes in (
+            ("grid dim", header.grid, 1),
+            ("block dim", _NO_GRID, header.threads_per_block),
+            ("nregs", _NO_GRID, 1, stated.get("nregs", 0)),
+            ("shmem", _NO_GRID, 1, 0, stated.get("shmem", 0)),
         ):
             try:
-                check_launch(*sizes)
+                check_cuda_launch(grid, *sizes)
             except ValueError as error:
                 raise self._error(key, str(error)) from error
 

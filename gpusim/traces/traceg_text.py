@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gpusim.core.errors import UserError
 from gpusim.traces.memory_budget import LINE_BYTES, Room
 from gpusim.traces.text import Lines, read_pieces
-from gpusim.traces.traceg_header import KernelHeader
+from gpusim.traces.traceg_header import FIRST_BLOCK, KernelHeader
 
 
 class BlockText:
@@ -57,6 +57,7 @@ class _Reader:
         self._block: BlockText | None = None
         self._whole: list[BlockText] = []
         self._seen: set[int] = set()  # what is in the file, not what its grid claims
+        self._begun = False  # what stands before the first block is the header
 
     def take(self) -> list[BlockText]:
         """The blocks that have ended since."""
@@ -86,18 +87,30 @@ class _Reader:
 
     def _add(self, first: int, lines: list[str], begin: int, end: int) -> None:
         """Lines that are no marks."""
-        if self._block is not None and begin < end:
-            self._block.runs.append((first + begin, lines[begin:end]))
+        if self._block is not None:
+            if begin < end:
+                self._block.runs.append((first + begin, lines[begin:end]))
+        elif self._begun:
+            for place in range(begin, end):
+                if lines[place].strip():
+                    raise self._outside(lines[place], first + place)
+
+    def _outside(self, text: str, number: int) -> UserError:
+        return UserError(
+            f"{self._header.path}:{number}: {text[:80]!r}: stands outside of a thread block"
+        )
 
     def _mark(self, text: str, number: int) -> None:
         """A comment, or the number of a block."""
         block, path = self._block, self._header.path
-        if text.startswith("#BEGIN_TB"):
+        if text.startswith(FIRST_BLOCK):
             if block is not None:
                 raise UserError(f"{path}:{number}: a block begins inside another")
             self._block = BlockText()
+            self._begun = True
         elif block is None:
-            return
+            if not text.startswith("#") or text.startswith("#END_TB"):
+                raise self._outside(text, number)
         elif text.startswith("#END_TB"):
             if block.number < 0:
                 raise UserError(f"{path}:{number}: a block without 'thread block = x,y,z'")

@@ -390,3 +390,26 @@ def test_snap_round_trip(
     for a, b in arcs:
         expected[order.index(a)].append(order.index(b))
     assert neighbours(graph) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("g.graph", "3 2\n2\n3\n1 2\n", "line 2: vertex 1 has the neighbour 2, which does not"),
+        (
+            "g.mtx",
+            "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 3\n3 1\n1 2\n2 1\n",
+            r"line 4: \(1, 2\) and \(2, 1\) are both there",
+        ),
+        ("g.txt", "1 2\n\0", "is no text: it has bytes of 0, as archives"),
+    ],
+)
+def test_what_contradicts_itself(tmp_path: Path, name: str, text: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        read(tmp_path, name, text)
+
+
+@pytest.mark.parametrize("names", ["id_1,id_2", "node_1,node_2", "v1,v2", '"Node2","Node1"'])
+def test_columns_that_differ_in_their_numbers(tmp_path: Path, names: str) -> None:
+    graph = read(tmp_path, "g.csv", f"{names}\n5,7\n")
+    assert neighbours(graph) == ([[], [0]] if "Node2" in names else [[1], []])

@@ -79,7 +79,7 @@ def test_compressed_files_cut_short_or_not_compressed(tmp_path, name):
     path = write(tmp_path / name, header(grid__dim="(3000,1,1)") + "".join(blocks))
     data = path.read_bytes()
     path.write_bytes(data[: len(data) // 2])
-    with pytest.raises(UserError, match=rf"{name}(: cannot be read| is no trace)"):
+    with pytest.raises(UserError, match=rf"{name}(: cannot be read| is what Accel-Sim's tracer)"):
         run(path)
     path.write_bytes(b"plain text\n")
     with pytest.raises(UserError, match=rf"{name}: cannot be read"):

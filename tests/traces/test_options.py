@@ -80,7 +80,7 @@ def test_wrong_options(values, message):
 
 
 def test_arrays(tmp_path):
-    path = kernel(tmp_path / "k.traceg")
+    path = kernel(tmp_path / "k.traceg", nregs="8")
     options = trace_options({"arrays": "0x1000:4096, 65536:16"})
     (application,) = open_trace(path, options=options).applications
     assert [(one.base, one.bytes) for one in application.buffers] == [(4096, 4096), (65536, 16)]
@@ -111,5 +111,6 @@ def test_a_folder_with_a_list_of_another_name(tmp_path):
 
 
 def test_spreading_is_for_traces_of_one_thread(tmp_path):
+    path = kernel(tmp_path / "k.traceg", nregs="8")
     with pytest.raises(UserError, match="are for traces of one thread"):
-        gpusim.load_workload(str(kernel(tmp_path / "k.traceg")), overrides={"warps": 2})
+        gpusim.load_workload(str(path), overrides={"warps": 2})

@@ -189,11 +189,25 @@ def test_records_of_macsim(tmp_path):
     path = write_kernel(tmp_path / "Kernel0", {0: records})
     (kernel,) = open_trace(path).applications[0].start().launches()
     list(kernel.run_block(0, 32))
-    assert kernel.unread.text() == (
+    assert kernel.unread.text().partition("headers; ")[2] == (
         "1 TEX, 1 ATOMG: accesses not in the trace, not modelled; "
         "1 MEMBAR: memory fences, not modelled: they wait for nothing; "
         "1 opcode 200: opcodes that gpusim does not know, counted as arithmetic; "
         "1 LDG: eviction priorities, not modelled"
+    )
+
+
+def test_a_list_of_names_that_tells_little(tmp_path):
+    """Kernels of MacSim without sizes, and ids of blocks and warps that are left out."""
+    write_kernel(tmp_path / "K", {number: [macsim_record(36)] for number in (0, 2, 3 << 16)})
+    write(tmp_path / "kernel_names.txt", "K name: add\nGrid: 4\n")
+    path = write(tmp_path / "kernel_config.txt", "nvbit\r\n14\r\n-1\r\nK/trace.txt\r\n")
+    (application,) = open_trace(path).applications
+    assert application.unread.text() == (
+        "1 Grid: 4: lines of kernel_names.txt, not read; "
+        "1 add: kernels whose registers and shared memory no kernel_names.txt tells, taken for 0; "
+        "see docs/traces.md#numbers-in-place-of-a-headers; "
+        "2 thread blocks, 1 warps: of which the file has no line: they do nothing"
     )
 
 

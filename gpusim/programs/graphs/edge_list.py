@@ -24,6 +24,8 @@ _FROM = frozenset({"from", "source", "src", "tail", "u", "i", "a", "fromnodeid"}
 _ROW_OF = frozenset({"node", "id"})
 """Names of a column of sources, if no other column is one; else they number the rows."""
 _TO = frozenset({"to", "target", "dst", "dest", "destination", "head", "v", "j", "b", "tonodeid"})
+_NUMBERED = re.compile(r"(?:node|vertex|id|v|n)_?([12])")
+"""Names of the two columns that differ in their number, as in files of SNAP's (``id_1,id_2``)."""
 _WEIGHT = frozenset({"weight", "w", "value", "rating", "weights"})
 
 
@@ -104,8 +106,12 @@ def _columns(tokens: Tokens) -> tuple[Tokens, dict[str, int]]:
     if not len(tokens) or re.match(r"-?[0-9]", tokens.word(0)):
         return tokens, {}
     first = tokens[tokens.line == tokens.line[0]]
-    names = [re.sub("[^a-z]", "", first.word(place).lower()) for place in range(len(first))]
-    columns: dict[str, int] = {}
+    words = [first.word(place).lower() for place in range(len(first))]
+    names = [re.sub("[^a-z]", "", word) for word in words]
+    numbered = [_NUMBERED.fullmatch(word) for word in words]
+    columns: dict[str, int] = {
+        "from" if found[1] == "1" else "to": place for place, found in enumerate(numbered) if found
+    }
     for place, word in enumerate(names):
         for what, known in (("from", _FROM), ("to", _TO), ("weight", _WEIGHT)):
             if word in known:

@@ -44,7 +44,8 @@ def read_metis(lines: Lines, name: str) -> Graph:
     counts = np.bincount(vertex, minlength=vertices)
     place = np.arange(len(tokens)) - np.repeat(np.cumsum(counts) - counts, counts)
     _check_metis_lines(tokens, vertex, counts, own, weighted)
-    neighbour = tokens[(place >= own) & ((place - own) % (1 + weighted) == 0)]
+    names = (place >= own) & ((place - own) % (1 + weighted) == 0)
+    neighbour = tokens[names]
     if len(neighbour) != 2 * edges:
         raise lines.fail(
             header,
@@ -52,6 +53,7 @@ def read_metis(lines: Lines, name: str) -> Graph:
             f"must be {2 * edges} (each edge in the lines of both ends)",
         )
     col = neighbour.integers("neighbour", 1, vertices) - 1
+    _check_both_ends(neighbour, vertex[names], col, vertices)
     weight = None
     if weighted:
         chosen = (place >= own) & ((place - own) % 2 == 1)
@@ -91,6 +93,21 @@ def _check_metis_lines(
             f"vertex {which + 1} has {counts[which]} numbers; "
             f"must be {own} of its own, then {pairs}",
         )
+
+
+def _check_both_ends(
+    tokens: Tokens, tail: NDArray[np.int64], head: NDArray[np.int64], vertices: int
+) -> None:
+    """Refuse arcs without one back; the `tokens` are their heads."""
+    there, back = tail * vertices + head, head * vertices + tail
+    if (np.sort(there) == np.sort(back)).all():
+        return
+    lonely = ~np.isin(there, back)
+    which = int(np.argmax(lonely)) if lonely.any() else 0
+    one, other = int(tail[which]) + 1, int(head[which]) + 1
+    raise tokens.fail(
+        which, f"vertex {one} has the neighbour {other}, which does not have {one} as often"
+    )
 
 
 def read_rodinia(lines: Lines, name: str) -> Graph:

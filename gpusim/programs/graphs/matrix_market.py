@@ -48,6 +48,8 @@ def read_matrix_market(lines: Lines, name: str) -> Graph:
         one, other, weight = _array(tokens, sizes, rows, field, symmetry)
     else:
         one, other, weight = _coordinates(tokens, sizes, field, rows, entries[0])
+        if symmetry in _MIRRORED:
+            _check_halves(tokens, one, other, rows)
     keep = one != other
     one, other = one[keep], other[keep]
     weight = None if weight is None else weight[keep]
@@ -94,6 +96,22 @@ def _coordinates(
     other = tokens[1::words].integers("column", 1, rows) - 1
     values = tokens[np.arange(len(tokens)) % words > 1]
     return one, other, _weights(values, field)
+
+
+def _check_halves(
+    tokens: Tokens, one: NDArray[np.int64], other: NDArray[np.int64], rows: int
+) -> None:
+    """Refuse a matrix that leaves out half of its entries, and has both of a pair."""
+    above = np.flatnonzero(one < other)
+    twice = np.isin(one[above] * rows + other[above], other * rows + one)
+    if twice.any():
+        which = int(above[np.argmax(twice)])
+        row, column = int(one[which]) + 1, int(other[which]) + 1
+        raise tokens.fail(
+            which * (len(tokens) // len(one)),
+            f"({row}, {column}) and ({column}, {row}) are both there; of a matrix that is not "
+            "general one stands for both",
+        )
 
 
 def _array(

@@ -23,6 +23,8 @@ from gpusim.files.zstd_stream import ZstdStream
 _NEWLINE, _MINUS, _ZERO = ord("\n"), ord("-"), ord("0")
 _MOST_DIGITS = 18
 
+_LOOKED_AT = 1 << 16
+
 _MEMORY_TIMES = 24
 """Bytes of memory that a byte of text takes at most while it is read: a word of one letter."""
 
@@ -53,6 +55,11 @@ def read_text(path: Path) -> NDArray[np.uint8]:
         data = data.removeprefix(codecs.BOM_UTF8)
         if not data.strip():
             raise UserError(f"graph file {path} is empty; a graph is expected")
+        if b"\0" in data[:_LOOKED_AT]:
+            raise UserError(
+                f"graph file {path} is no text: it has bytes of 0, as archives, binary graphs and "
+                "UTF-16 have; a graph as text in UTF-8 is expected"
+            )
         return np.frombuffer(data, dtype=np.uint8).copy()
 
 
