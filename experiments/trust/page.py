@@ -8,39 +8,38 @@ from pathlib import Path
 
 from attrs import frozen
 
+from experiments.marked import compact
 from experiments.trust.claims import NOT_MADE, OUTCOMES, Judgement, judgement
 from experiments.trust.evidence import Evidence, collect
 from experiments.trust.pages import numbers
 from gpusim.studies.reproduce.claims import Role, papers
-from gpusim.studies.reproduce.markdown import markdown
 from gpusim.studies.reproduce.verdict import Verdict
 
 EXACT = """\
-- **The arithmetic of time.** Whole cycles, clocks in whole Hz: no rounding piles up. Latencies
-  arise from components that wait for each other; `tests/machine` compares single loads with sums
-  worked out by hand, cycle by cycle.
+- **The arithmetic of time.** Whole cycles, clocks in whole Hz: no rounding piles up.
+  `tests/machine` compares single loads with sums worked out by hand, cycle by cycle.
 - **Conservation**, at the end of every run: requests are answered once, hits + misses = lookups,
   DRAM reads = what caches and walkers asked for, states of warps = their lives. A violation is an
   error, and there is no result ([guide.md](guide.md#7-defend-the-number-5-minutes)).
-- **Where cycles went.** A warp is in exactly one state in every cycle; intervals and timelines are
-  exact, not sampled ([timelines.md](timelines.md#what-is-exact)).
+- **Where cycles went.** A warp is in exactly one state in every cycle; timelines are exact, not
+  sampled ([timelines.md](timelines.md#what-is-exact)).
 - **Repetition.** The same model, workload and seed give the same digest on any machine, compiled or
   not, recorded or not.
-- **What a machine is.** Every value of a shipped model cites its source; a test refuses those that
-  do not ([models.md](models.md)). A result holds the machine that it was made on.
+- **What a machine is.** Every value of a shipped model cites its source, held by a test
+  ([models.md](models.md)). A result holds the machine that it was made on.
 """
 
 SMALL = """\
-The same run gives the same number, to the last cycle. But a run is one history: a latency shifted
-by a cycle or two, which should not matter, reorders requests, and other rows, sets and walks
-follow. `gpusim reproduce PAPER --choices` makes runs with such shifts, on few programs, and gives
-the 95 % interval of their mean (Student's t). Half-widths, mostly in per cent:
+The same run gives the same number, to the last cycle. But it is one history: a latency shifted by a
+cycle or two reorders requests, and other rows, sets and walks follow. `gpusim reproduce PAPER
+--choices` makes runs with such shifts, on few programs, and gives the 95 % interval of their mean
+(Student's t). Half-widths, mostly in per cent:
 """
 
 ADVICE = """\
 - A difference smaller than these says nothing; one program or pair varies more than a mean.
-- Before you believe a few percent of your own, sweep a latency that should not matter
-  ([sweeps.md](sweeps.md)), and random inputs over seeds.
+- Before you believe a few percent of your own, [repeat](results.md#repeated-runs) with shifts and
+  seeds.
 - Readings of what a paper leaves open mostly move main results farther than the shifts do.
 - Ratios of cycles on one machine are what gpusim is for; cycles by themselves predict no stopwatch.
 """
@@ -63,12 +62,12 @@ The numbers are those of a memory system, not of a whole GPU. Not modelled:
 Inputs of papers are often smaller here than there; what that changes, their pages say."""
 
 HEAD = """\
-Made by `gpusim study trust --doc docs/trust.md --readme README.md` from the pages that it names."""
+Made by `gpusim study trust --doc docs/trust.md --readme README.md` from the pages below."""
 
 ROLES = """\
-*Calibration* claims are what papers print of their programs and baselines, by which silent choices
-may be made; *outcome* claims, what mechanisms do, are looked at only after that. Verdicts:
-[reproduction.md](reproduction.md#verdicts). What came out and why: each page's first screen."""
+By *calibration* claims, what papers print of programs and baselines, silent choices may be made;
+*outcome* claims, what mechanisms do, are looked at only after that
+([verdicts](reproduction.md#verdicts)). What came out and why: each page's first screen."""
 
 
 @frozen
@@ -109,10 +108,11 @@ def page(found: Findings) -> str:
         EXACT,
         "## What is validated, against what",
         "",
-        *markdown(
+        compact(
             ("what", "against", "result", "page"),
             [(one.what, one.against, one.result, one.where) for one in found.evidence],
         ),
+        "",
         "## Claims of papers",
         "",
         *_claims(found.judgements),
@@ -156,7 +156,13 @@ def _claims(judgements: Sequence[Judgement]) -> Iterator[str]:
         main = Counter(verdict for _, verdict in one.headlines())
         rows.append(_counted(_link(one), "of these, main results", main))
     rows += [_counted("**all**", str(role), _total(judgements, role)) for role in Role]
-    yield from markdown(("paper", "role", *OUTCOMES), rows)
+    yield from _without_empty_columns(("paper", "role", *OUTCOMES), rows)
+
+
+def _without_empty_columns(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    kept = [place for place in range(len(head)) if any(row[place] != "0" for row in rows)]
+    lines = [tuple(line[place] for place in kept) for line in (head, *rows)]
+    yield from (compact(lines[0], lines[1:]), "")
 
 
 def _link(one: Judgement) -> str:
@@ -177,4 +183,5 @@ def _intervals(judgements: Iterable[Judgement]) -> Iterator[str]:
             around = sum(low <= 0 <= high for low, high in ranges)
             cells = f"{halves[0]:.2g} to {halves[-1]:.2g}", f"{around} of {len(ranges)}"
             rows.append((_link(one), *cells))
-    yield from markdown(("paper", "half-widths of its main results", "intervals around 0"), rows)
+    head = ("paper", "half-widths of its main results", "intervals around 0")
+    yield from (compact(head, rows), "")
