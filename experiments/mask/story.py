@@ -1,4 +1,4 @@
-"""One TLB miss that stalls more than 20 warps, under SharedTLB and under MASK: a worked example.
+"""The TLB miss that stalls most warps, under SharedTLB and under MASK: a worked example.
 
 ``gpusim study mask.story shared.h5 mask.h5 [FOLDER]`` takes two runs of one workload with
 recorded intervals, walks, walk_reads and requests, prints their numbers and draws the pictures of
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from gpusim.results import Result
 
-MANY = 20
+MANY = 10
 """Warps of an SM that wait for one walk; §4.1 counts misses that stall more than 30."""
 
 AROUND = 0.6
