@@ -54,7 +54,9 @@ class SchedulerSite:
             return self.kind(self.env, self.config, site, [whole], None, [])
         own = gpus_of(self.domains, tenant.sms)
         gpus = self._seats(tenant, own)
-        shares: BlockShares = make_policy(Slot.BLOCK_SHARES, node.blocks)
+        shares: BlockShares = make_policy(
+            Slot.BLOCK_SHARES, node.blocks, [gpu.count for gpu in gpus]
+        )
         shares.attach(self.board.at(tenant.sms))
         engines = [self.engines[gpu] for gpu in own] if self.engines else []
         kind = NodeScheduler if self.kind is None else self.kind

@@ -377,7 +377,8 @@ class Recent(First):
 class Shares(BlockShares):
     """Equal runs of blocks."""
 
-    def __init__(self, *, level: int = 0) -> None:
+    def __init__(self, sms: Sequence[int], *, level: int = 0) -> None:
+        super().__init__(sms)
         self.level = level
 
     attach = listen

@@ -63,15 +63,29 @@ class InterleavedPlacement(PagePlacement):
     Args:
         gpus, page_bytes: see `PagePlacement`.
         pages: of a run.
+        first: the GPU of an application's first run, where its first array begins; -1: the last
+            GPU.  None: runs are counted from address 0 on.
     """
 
-    def __init__(self, gpus: int, page_bytes: int, *, pages: int = 1) -> None:
+    def __init__(
+        self, gpus: int, page_bytes: int, *, pages: int = 1, first: int | None = None
+    ) -> None:
         super().__init__(gpus, page_bytes)
         at_least(1, pages=pages)
+        if first is not None:
+            at_least(-1, first=first)
         self._pages = pages
+        self._first = first
+        self._begins: dict[int, int] = {}
+        """By address space, the page from which on runs are counted."""
+
+    def begin(self, asid: int, arrays: Sequence[Buffer]) -> None:
+        if self._first is not None and arrays:
+            base = min(array.base for array in arrays)
+            self._begins[asid] = base // self.page_bytes - self._first * self._pages
 
     def place(self, asid: int, vpn: int, gpu: int) -> int:
-        return vpn // self._pages % self.gpus
+        return (vpn - self._begins.get(asid, 0)) // self._pages % self.gpus
 
 
 register_policy(Slot.PAGE_PLACEMENT, "interleave", InterleavedPlacement)

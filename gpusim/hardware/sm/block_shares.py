@@ -15,7 +15,14 @@ from gpusim.core.warp_program import Launch
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class BlockShares(Policy):
-    """Deals out the blocks of a launch to the GPUs on which its application has SMs."""
+    """Deals out the blocks of a launch to the GPUs on which its application has SMs.
+
+    Args:
+        sms: by GPU, how many of its SMs the application has.
+    """
+
+    def __init__(self, sms: Sequence[int]) -> None:
+        self.sms = sms
 
     @abstractmethod
     def deal(self, launch: Launch, gpus: int) -> Sequence[Sequence[int]]:
@@ -25,7 +32,7 @@ class BlockShares(Policy):
         """
 
 
-open_slot(Slot.BLOCK_SHARES, BlockShares)
+open_slot(Slot.BLOCK_SHARES, BlockShares, "sms")
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -46,10 +53,12 @@ class RoundRobinShares(BlockShares):
     """Blocks, or runs of blocks, in turn.
 
     Args:
+        sms: see `BlockShares`.
         blocks: of a run.
     """
 
-    def __init__(self, *, blocks: int = 1) -> None:
+    def __init__(self, sms: Sequence[int], *, blocks: int = 1) -> None:
+        super().__init__(sms)
         at_least(1, blocks=blocks)
         self._blocks = blocks
 
@@ -69,3 +78,24 @@ class RoundRobinShares(BlockShares):
 
 
 register_policy(Slot.BLOCK_SHARES, "round-robin", RoundRobinShares)
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class PerSmShares(BlockShares):
+    """Runs of blocks, as many for each SM, rounded up, as the launch has for one of all SMs.
+
+    The first GPUs get theirs first, so that the last ones have fewer, or none: of 64 blocks on two
+    GPUs of 64 SMs, the first one runs all, as under MGPUSim's unified driver.
+    """
+
+    def deal(self, launch: Launch, gpus: int) -> Sequence[Sequence[int]]:
+        blocks, each, begin = launch.blocks, -(-launch.blocks // sum(self.sms)), 0
+        shares = []
+        for sms in self.sms:
+            end = min(begin + sms * each, blocks)
+            shares.append(range(begin, end))
+            begin = end
+        return shares
+
+
+register_policy(Slot.BLOCK_SHARES, "per-sm", PerSmShares)

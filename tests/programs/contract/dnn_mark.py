@@ -1,4 +1,4 @@
-"""DNN-Mark: what its program computes, and what its warps do."""
+"""DNN-Mark: what its programs compute, and what their warps do."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.programs.contract.entries import (
     store,
 )
 
-IN_STEP: dict[str, dict[str, object]] = {"conv": {}}
+IN_STEP: dict[str, dict[str, object]] = {"conv": {}, "relu": {"length": 1000}}
 
 
 def layer(**parameters: int) -> Run:
@@ -102,12 +102,24 @@ def tiles_of_the_product(operations: list[Operation]) -> None:
     assert operations[-4:] == [load("bias", mine), WAIT, compute(1), store("output", mine)]
 
 
+def rectified(length: int) -> Run:
+    return Run(
+        "relu",
+        {"length": length},
+        launches=["ReLUForward"],
+        arrays=dict.fromkeys(("input", "output"), 4 * length),
+        results=lambda before: {"output": before["input"].clip(min=0)},
+    )
+
+
 TWO_IMAGES = {"batch": 2, "channels": 2, "side": 34}
 RUNS = [
     layer(),
     layer(batch=3, channels=2, side=11, filters=18),
     layer(batch=2, channels=3, side=12, filters=5, kernel=5, padding=2, stride=2),
     layer(side=12, filters=17),
+    rectified(100),
+    rectified(4096),
 ]
 WARPS = [
     Warp(
@@ -129,6 +141,21 @@ WARPS = [
         warp=1,
         geometry=("gemm", 4 * 2, 256, 28, 2048),
         operations=tiles_of_the_product,
+    ),
+    Warp(
+        "relu",
+        {"length": 100},
+        block=1,
+        warp=1,
+        geometry=("ReLUForward", 2, 64, 5, 0),
+        operations=[
+            compute(18),
+            load("input", range(96, 100)),
+            WAIT,
+            compute(6),
+            store("output", range(96, 100)),
+            compute(1),
+        ],
     ),
 ]
 REFUSED = [Refused("conv", {"side": 4, "kernel": 5}, message="from 1 to side = 4: 5")]
