@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpusim.config.node import MOST_GPUS, NodeConfig
-from gpusim.config.paging import PagingConfig
 from gpusim.config.schema import GpuConfig
 from gpusim.files.structure import Problem
 
@@ -73,8 +72,6 @@ def _refusals(config: GpuConfig) -> Iterator[Problem]:
     key = ("node",)
     if config.mig is not None:
         yield Problem(key, 'instances have no links to other GPUs: not with mig; "none"')
-    if config.paging is not None:
-        yield from _of_paging(config.paging)
     if config.node is not None and config.node.page_tables == "shared":
         yield from _of_shared_tables(config, config.node)
     if config.fbt is not None or config.l1.translation == "after-l2":
@@ -93,15 +90,6 @@ def _refusals(config: GpuConfig) -> Iterator[Problem]:
         yield Problem(
             ("block_scheduler",), "blocks were recorded on one GPU; on a node, use round-robin"
         )
-
-
-def _of_paging(paging: PagingConfig) -> Iterator[Problem]:
-    """What cannot be where pages of a node come on demand."""
-    why = "on a node: lines of the host would lie in the L2 caches of several GPUs at once"
-    if paging.migration != "fault":
-        yield Problem(("paging", "migration"), f'must be "fault" {why}')
-    if paging.pinned:
-        yield Problem(("paging", "pinned"), f"must be empty {why}")
 
 
 def _of_shared_tables(config: GpuConfig, node: NodeConfig) -> Iterator[Problem]:

@@ -170,6 +170,8 @@ class FarMemory:
         """Enter the pages that lie somewhere before the start into tables of their GPUs."""
         known = self.moves.known
         for mapping in self._table.mappings():
+            if self._table.with_host(mapping.pfn):
+                continue
             gpu = self._table.gpu_of(mapping.pfn)
             known.enter(mapping, gpu)
             known.expect(mapping.tag, gpu)

@@ -32,7 +32,7 @@ def laws_between(machine: Machine) -> Iterator[Law]:
     past_l2 = _past_the_cache(machine)
     copied = "" if machine.config.l2.copies is None else " - l2.copied"
     paging = machine.paging
-    far = paging is not None and paging.host is not None
+    far = paging is not None and bool(paging.hosts) and machine.node is None
     far_reads, far_writes = (" + host.reads", " + host.writes") if far else ("", "")
     if machine.node is not None and machine.node.copies:
         far_reads += " + node/reader.fetches"
@@ -48,17 +48,19 @@ def laws_between(machine: Machine) -> Iterator[Law]:
     )
     yield Law(f"dram.writes{far_writes}", "l2.writebacks", "DRAM writes", "L2 write-backs")
     if paging is not None:
-        yield from _moved(machine.config.memory.page, far=far)
+        yield from _moved(machine.config.memory.page, machine)
     sectored = machine.config.l2.sectored and not side
     if sectored and machine.config.dram.burst <= SECTOR_BYTES:
         fetched = machine.node is not None and bool(machine.node.copies)
         yield from _sectors(past_l2, far=far, fetched=fetched)
 
 
-def _moved(page: int, *, far: bool) -> Iterator[Law]:
+def _moved(page: int, machine: Machine) -> Iterator[Law]:
     """Bytes that moved over the link: pages, and lines that were read and written there."""
     came = ("pages_asked", "pages_prefetched", "pages_migrated")
-    reads = " + host.read_bytes" if far else ""
+    far = machine.paging is not None and bool(machine.paging.hosts)
+    acknowledged = f" + {HEADER_BYTES} * host.writes" if machine.node is not None else ""
+    reads = f" + host.read_bytes{acknowledged}" if far else ""
     writes = f" + host.write_bytes + {HEADER_BYTES} * host.reads" if far else ""
     yield Law(
         "link.bytes_to_device",
@@ -129,6 +131,8 @@ def _data(machine: Machine) -> Iterator[Law]:
     copied = " + node/copy.reads + node/copy.writes" if engines else ""
     if machine.node is not None and machine.node.copies:
         copied += " + node/reader.fetches"
+    if machine.node is not None and machine.paging is not None and machine.paging.hosts:
+        copied += " - host.reads - host.writes - host.atomics"
     guessed = " + speculation.guesses - speculation.used" if machine.speculations else ""
     yield Law(
         "l2.lookups - l2.translation_lookups",

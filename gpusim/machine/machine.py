@@ -167,8 +167,10 @@ class Machine:
             for system in self.systems:
                 below, domain = system.translations, system.domain
                 system.translations = paging.before(below, domain, several)
-            if self.node is not None and self.node.far is not None:
-                paging.share(self.node.far.moves.departures)
+            if self.node is not None:
+                self.node.reach_hosts([host.requests for host in paging.hosts])
+                if self.node.far is not None:
+                    paging.share(self.node.far.moves.departures)
         self.system_of = {sm: system for system in self.systems for sm in system.domain.sms}
         self.fbts = {
             app: system.fbt
@@ -402,7 +404,7 @@ class Machine:
         if self.node is not None:
             yield from self.node.policies()
         if self.paging is not None and self.paging.mover is not None:
-            yield "paging.mover", self.paging.mover.policy
+            yield "paging.mover", self.paging.mover
         yield from (("memory.frames", frames) for frames in self.frames)
         yield from (("memory.table", layout) for layout in self.layouts)
 

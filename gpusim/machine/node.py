@@ -108,6 +108,11 @@ class Node:
         """The way out of an SM of a GPU, on which is noted what moves of pages have to know."""
         return way if self.far is None else self.far.watched(way, gpu)
 
+    def reach_hosts(self, hosts: Sequence[Sink]) -> None:
+        """Name, by GPU, where requests to the host's memory go; empty: no page lies there."""
+        for gateway, host in zip(self.gateways, hosts, strict=False):
+            gateway.reach_host(host)
+
     def connect(self, holders_of: Mapping[int, Sequence[Stage]], sms: Sequence[Sm]) -> None:
         """Introduce what holds translations, by GPU, and all SMs."""
         if self.far is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 
 from attrs import frozen
 
@@ -78,7 +79,8 @@ class Paging:
         seed: of the run.
 
     Attributes:
-        driver, host: its components; `host` is None if nothing is read over the link.
+        driver: its component.
+        hosts: by GPU, the host's memory behind its link; empty: no line is read there.
         links: by GPU, to the host.
         stages: those in front of the walkers of each domain.
         first_tlbs: the TLBs next to the SMs, which know the warps that wait for a page.
@@ -133,8 +135,11 @@ class Paging:
             self.links,
             self._replay,
         )
-        self.mover = self._mover()
-        self.host = self._host_memory() if remote or any(self._pinned) else None
+        self.mover: Migration | None = None
+        if paging.mover is not None:
+            self.mover = make_policy(Slot.MIGRATION, paging.mover, page)
+        read = remote or any(self._pinned)
+        self.hosts = [self._host_memory(gpu) for gpu in range(len(self.links))] if read else []
         tables.come_on_demand()
 
     # -- building --------------------------------------------------------------------------------
@@ -187,32 +192,28 @@ class Paging:
         sizes = (VA_BLOCK // self._page,) if self._paging.large_pages else ()
         return lambda _: sizes
 
-    def _mover(self) -> Mover | None:
-        """What asks the policy that moves pages, if there is one."""
-        if self._paging.mover is None:
-            return None
-        policy: Migration = make_policy(Slot.MIGRATION, self._paging.mover, self._page)
-        shift = self._page.bit_length() - 1
-        return Mover(policy, self.placement, shift, self.driver.migrate)
-
-    def _host_memory(self) -> HostMemory:
-        paging = self._paging
+    def _host_memory(self, gpu: int) -> HostMemory:
+        """The host's memory as a GPU accesses it; each GPU counts its own accesses."""
+        paging, shift = self._paging, self._page.bit_length() - 1
+        migrate = partial(self.driver.migrate, gpu)
         accessed = None
         if paging.migration == "accesses":
             accessed = AccessCounters(
                 self.placement,
                 paging.threshold,
                 paging.migration_block // self._page,
-                self._page.bit_length() - 1,
-                self.driver.migrate,
+                shift,
+                migrate,
             ).accessed
         if self.mover is not None:
-            accessed = self.mover.accessed
+            accessed = Mover(self.mover, self.placement, shift, migrate).accessed
+        l2 = self._config.l2
+        whole = self._config.node is None and not l2.sectored
         return HostMemory(
             self._env,
-            self.links[0],
+            self.links[gpu],
             paging.host_latency.cycles(self._config.clock),
-            self._config.l2,
+            int(l2.line) if whole else None,
             len(self._tenants),
             accessed,
         )
@@ -237,10 +238,13 @@ class Paging:
     # -- what the machine asks for ---------------------------------------------------------------
 
     def beyond(self, to_dram: Route) -> Route:
-        """The route from an address to its channel, or to the host's memory."""
-        if self.host is None:
+        """The route from an address to its channel, or to the host's memory.
+
+        On a node requests to the host leave the GPU before its L2 cache, as those to other GPUs.
+        """
+        if not self.hosts or self._config.node is not None:
             return to_dram
-        return RouteBeyond(to_dram, self.host.requests)
+        return RouteBeyond(to_dram, self.hosts[0].requests)
 
     def before(self, below: Stage, domain: Domain, several: bool) -> PageFaults:
         """The stage in front of the walkers of a domain, or of what stands before these."""
@@ -288,15 +292,14 @@ class Paging:
         for _, policy in self.driver.policies():
             policy.attach(everywhere)  # type: ignore[attr-defined]
         if self.mover is not None:
-            self.mover.policy.attach(everywhere)
+            self.mover.attach(everywhere)
 
     @property
     def components(self) -> Iterator[Component]:
         """All of them but the stages."""
         yield self.driver
         yield from self.links
-        if self.host is not None:
-            yield self.host
+        yield from self.hosts
 
     def progress(self, work: int, walked: int) -> int:
         """Changes whenever warps get on, or pages move for them.

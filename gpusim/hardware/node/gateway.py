@@ -88,6 +88,7 @@ class Gateway(Component):
         walks: where walkers send reads of entries in other GPUs' memories.
         walk_answers: answers to such reads of other GPUs.
         copies: what its L2 cache keeps of other GPUs' memories; None: nothing.
+        host: where requests to the host's memory go; None: no page of SMs lies there.
     """
 
     path = "node/gateway"
@@ -104,6 +105,8 @@ class Gateway(Component):
         self.on_remote: Probe[[int, int]] = Probe()
         """Page and this GPU, of a request of its SMs that leaves."""
         self.copies: ReaderCopies | None = None
+        self.host: Sink | None = None
+        self._host_answers: Port[MemoryRequest] | None = None
         self._misses: Port[MemoryRequest] | None = None
         self._gpu = site.gpu
         self._owner = site.owner
@@ -141,6 +144,12 @@ class Gateway(Component):
         self._misses = misses
         misses.connect(self.process)
 
+    def reach_host(self, host: Sink) -> None:
+        """Send requests to the host's memory there."""
+        self.host = host
+        self._host_answers = Port(self.env, f"{self.name}.host_answers")
+        self._host_answers.connect(self.process)
+
     def _run(self) -> Generator[int | None, None, None]:
         arrivals, ports = self.arrivals, self._ports
         requests, answers = ports.requests_out, ports.answers_out
@@ -149,13 +158,16 @@ class Gateway(Component):
             now = self.env._now
             while arrivals.ready <= now and (packet := arrivals.take()) is not None:
                 self._arrived(packet)
+            upcoming = self._hear_host(now)
             if self._coming:
                 self._send_waiting()
             while walks.ready <= now and (read := walks.take()) is not None:
                 self._send(read, self._ways[self._owner(read.address)])
             while walk_answers.ready <= now and (answer := walk_answers.take()) is not None:
                 self._links[answer.route[0]].send(answer)
-            upcoming = min(arrivals.ready, walks.ready, walk_answers.ready, self._fetch(now))
+            upcoming = min(
+                upcoming, arrivals.ready, walks.ready, walk_answers.ready, self._fetch(now)
+            )
             for link in answers:
                 while link.ready <= now:
                     self._answer(link.take())
@@ -176,7 +188,11 @@ class Gateway(Component):
         now = self.env._now
         while link.ready <= now:
             request = link.head()
-            way = self._ways[self._owner(request.address)]
+            owner = self._owner(request.address)
+            if owner >= len(self._ways):
+                self._ask_host(link.take())
+                continue
+            way = self._ways[owner]
             first = self._links[way.route[0]]
             if first.full():
                 return first.room_at()
@@ -196,7 +212,13 @@ class Gateway(Component):
         if misses is None or copies is None:
             return NEVER
         while misses.ready <= now:
-            way = self._ways[self._owner(misses.queue[0].address)]
+            owner = self._owner(misses.queue[0].address)
+            if owner >= len(self._ways):
+                request = misses.take()
+                assert request is not None
+                self._ask_host(copies.fetch(request, self.state_numbers[0], now))
+                continue
+            way = self._ways[owner]
             first = self._links[way.route[0]]
             if first.full():
                 return first.room_at()
@@ -206,6 +228,28 @@ class Gateway(Component):
                 self.on_remote(request.tag, self._gpu)
             self._send(copies.fetch(request, self.state_numbers[0], now), way)
         return misses.ready
+
+    def _ask_host(self, request: MemoryRequest) -> None:
+        """A request to the host's memory leaves over the GPU's own link to it."""
+        assert self.host is not None
+        assert self._host_answers is not None
+        if self.copies is not None and request.kind != _LOAD:
+            self.copies.stored(request)
+        request.return_to(self._host_answers)
+        self._outstanding += 1
+        self.host.send(request)
+
+    def _hear_host(self, now: int) -> int:
+        """Take what the host has answered; returns when to go on."""
+        answers = self._host_answers
+        if answers is None:
+            return NEVER
+        while answers.ready <= now:
+            request = answers.take()
+            assert request is not None
+            self._outstanding -= 1
+            self._served(request, now)
+        return answers.ready
 
     def _send(self, request: MemoryRequest, way: Way) -> None:
         size = self._overhead + _request_data(request)
@@ -253,13 +297,7 @@ class Gateway(Component):
             if request.kind == _WALK:
                 request.answer()
                 return
-            if isinstance(request, RemoteFetch):
-                request.fetched.answer()
-                return
-            request.trail.append(_INTERCONNECT)
-            request.trail.append(now)
-            self._to_sms[(request.address >> ports.line_shift) % len(self._to_sms)].append(request)
-            self._coming += 1
+            self._served(request, now)
             return
         if request.kind == _WALK:
             request.return_to(WalkReturn(self, packet))
@@ -269,6 +307,17 @@ class Gateway(Component):
         request.trail.append(now)
         place = (request.address >> ports.line_shift) % len(self._to_banks)
         self._to_banks[place].append(RemoteAccess(packet, ports.first + place, now))
+        self._coming += 1
+
+    def _served(self, request: MemoryRequest, now: int) -> None:
+        """A request of this GPU has been answered: it goes on to the one that waits for it."""
+        if isinstance(request, RemoteFetch):
+            request.fetched.answer()
+            return
+        request.trail.append(_INTERCONNECT)
+        request.trail.append(now)
+        place = (request.address >> self._ports.line_shift) % len(self._to_sms)
+        self._to_sms[place].append(request)
         self._coming += 1
 
     def _send_waiting(self) -> None:
@@ -298,7 +347,7 @@ class Gateway(Component):
 
     def waiting(self) -> Iterator[str]:
         if self._outstanding:
-            yield f"{self.name}: {self._outstanding} requests wait for other GPUs"
+            yield f"{self.name}: {self._outstanding} requests wait for other GPUs or the host"
         if self._coming:
             yield f"{self.name}: {self._coming} packets wait for room in the crossbar"
 

@@ -13,7 +13,7 @@ class MoveCounters:
     """Pages of one application that GPUs asked the host for, and that moved."""
 
     mapped_here: int = count("faults whose page lay with the GPU that asked, or came to lie there")
-    mapped_remotely: int = count("faults whose page is used where it lies, with another GPU")
+    mapped_remotely: int = count("faults whose page is used where it lies, elsewhere")
     migrations: int = count("pages that moved from one GPU to another one")
     migrated_bytes: int = count("bytes of these", "bytes")
     messages: int = count("messages to GPUs that may hold a page which moves")
@@ -26,7 +26,7 @@ class MoveCounters:
     copied_bytes: int = count("bytes of these", "bytes", later=True)
     collapses: int = count("pages whose copies were given up, as a GPU stored to them", later=True)
     absent: int = count("faults whose page lay with no GPU, and has to come", later=True)
-    departures: int = count("pages that GPUs forgot, as they left for the host", later=True)
+    departures: int = count("pages that GPUs forgot, as they moved to or from the host", later=True)
 
 
 declare_metrics(

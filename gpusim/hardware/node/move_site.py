@@ -27,6 +27,9 @@ class NodePages(Protocol):
     def gpu_of(self, pfn: int) -> int:
         """The GPU in whose memory a frame lies."""
 
+    def with_host(self, pfn: int) -> bool:
+        """Whether a frame lies in the host's memory, and in that of no GPU."""
+
     def find(self, tag: int) -> Mapping | None:
         """What covers a page now, if anything does."""
 

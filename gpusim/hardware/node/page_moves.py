@@ -133,9 +133,13 @@ class PageMoves(Component):
         return True
 
     def _resolve_walk(self, fault: FarFault, mapping: Mapping) -> None:
-        """A walk has not found a page that lies with a GPU."""
+        """A walk has not found a page that lies with a GPU, or stays with the host for now."""
         owner, gpu = self._pages.gpu_of(mapping.pfn), fault.gpu
         counters = self.counters[fault.app]
+        if self._pages.with_host(mapping.pfn):
+            counters.mapped_remotely += 1
+            self._answer(fault, mapping)
+            return
         self.policy.asked(mapping.tag, gpu, writes=fault.writes)
         if owner == gpu:
             counters.mapped_here += 1
@@ -189,7 +193,7 @@ class PageMoves(Component):
     def accessed(self, tag: int, gpu: int) -> None:
         """A request of a GPU to a page of another one is about to leave."""
         mapping = self._pages.find(tag)
-        if mapping is None or mapping.tag in self._moves:
+        if mapping is None or mapping.tag in self._moves or self._pages.with_host(mapping.pfn):
             return
         owner = self._pages.gpu_of(mapping.pfn)
         asked = owner != gpu or self.policy.counts_own
@@ -208,8 +212,8 @@ class PageMoves(Component):
         tag = mapping.tag
         if tag in self._moves or self.known.is_held(tag, gpu):
             return
-        owner = self._pages.gpu_of(mapping.pfn)
-        if owner != gpu and self.policy.fault(tag, gpu, owner):
+        owner, stays = self._pages.gpu_of(mapping.pfn), self._pages.with_host(mapping.pfn)
+        if owner != gpu and not stays and self.policy.fault(tag, gpu, owner):
             for one in range(len(self.known.gpus)):
                 self.known.forget(tag, one)
             self._drop(mapping)

@@ -9,7 +9,8 @@ the host (`host`), and come when they are accessed often (`access_counters`).
 from gpusim.hardware.paging.access_counters import AccessCounters
 from gpusim.hardware.paging.access_monitor import WatchedWay
 from gpusim.hardware.paging.device_memory import DeviceMemories, DeviceMemory
-from gpusim.hardware.paging.driver import Driver, DriverSite
+from gpusim.hardware.paging.driver import Driver
+from gpusim.hardware.paging.driver_site import DriverSite
 from gpusim.hardware.paging.eviction import Eviction
 from gpusim.hardware.paging.fault import Fault, FaultBuffer
 from gpusim.hardware.paging.host import HEADER_BYTES, HOST_BASE, HostMemory, RouteBeyond

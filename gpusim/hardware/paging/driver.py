@@ -6,17 +6,14 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from itertools import chain
 from typing import Any, Final
 
-from attrs import frozen
-
-from gpusim.config.paging import PagingConfig
 from gpusim.core.component import Component
-from gpusim.core.engine import NEVER, EventLoop, Probe
+from gpusim.core.engine import NEVER, Probe
 from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import ASID_SHIFT
-from gpusim.files.units import Hertz
 from gpusim.hardware.paging.batch_costs import BatchCosts
 from gpusim.hardware.paging.device_memory import DeviceMemories, DeviceMemory
 from gpusim.hardware.paging.driver_counters import DriverCounters, PagingCounters, PlaceCounters
+from gpusim.hardware.paging.driver_site import DriverSite
 from gpusim.hardware.paging.fault import Fault, FaultBuffer, named_pages
 from gpusim.hardware.paging.link import Link
 from gpusim.hardware.paging.placement import Placement
@@ -26,36 +23,6 @@ from gpusim.hardware.paging.transfers import Transfers
 
 _UNTIL_WOKEN: Final = -1
 """A pause of unknown length."""
-
-
-def _stay_small(_tag: int) -> Sequence[int]:
-    """Pages stay as they come."""
-    return ()
-
-
-@frozen(eq=False)
-class DriverSite:
-    """Where the driver stands in a machine.
-
-    Attributes:
-        env: the environment.
-        config: its times and limits.
-        clock: of the core.
-        page_bytes: of the smallest pages.
-        apps: applications that share the machine.
-        shootdown: cycles from the request of a shootdown to the cycle in which pages are
-            forgotten, and from then to its acknowledgement.
-        wholes: sizes of the pages that pages which have come may make around a page, in the
-            smallest pages, the smallest size first.
-    """
-
-    env: EventLoop
-    config: PagingConfig
-    clock: Hertz
-    page_bytes: int
-    apps: int
-    shootdown: tuple[int, int] = (0, 0)
-    wholes: Callable[[int], Sequence[int]] = _stay_small
 
 
 class Driver(Component):
@@ -134,8 +101,8 @@ class Driver(Component):
         """Pages of the batch that faults asked for; kept when the batch has been served."""
         self._next = 0
         """The GPU whose faults are served next, if it has some."""
-        self._moves: dict[int, list[int]] = {}
-        """Blocks that were accessed often over the link, and their remote pages."""
+        self._moves: dict[int, tuple[int, list[int]]] = {}
+        """Blocks that a GPU accessed often over its link, with the GPU and their remote pages."""
         self._waits = False
         """Whether GPUs are about to forget pages that leave."""
         self._busy = False
@@ -151,9 +118,9 @@ class Driver(Component):
             self._due = self.env._now + self._costs.interrupt
             self.process.wake.at(self._due)
 
-    def migrate(self, block: int, pages: list[int]) -> None:
-        """Bring the pages of a block that are read over the link."""
-        self._moves[block] = pages
+    def migrate(self, gpu: int, block: int, pages: list[int]) -> None:
+        """Bring the pages of a block that a GPU reads over its link."""
+        self._moves[block] = gpu, pages
         if not self._busy:
             self.process.wake.at(self.env._now)
 
@@ -178,7 +145,7 @@ class Driver(Component):
                 self._next = gpu + 1
                 work = self._serve(gpu, self.buffers[gpu].take(self._config.batch))
             elif self._moves:
-                work = self._move(self._moves.pop(next(iter(self._moves))))
+                work = self._move(*self._moves.pop(next(iter(self._moves))))
             else:
                 self._busy = False
                 yield None if self._due == NEVER else self._due - self.env._now
@@ -280,21 +247,48 @@ class Driver(Component):
                 self._coming.add(tag)
                 yield tag
 
-    def _move(self, pages: list[int]) -> Iterator[int]:
-        """Pages that were accessed often over the link come to the device."""
-        memory = self._memories.home(pages[0], 0)
+    def _move(self, gpu: int, pages: list[int]) -> Iterator[int]:
+        """Pages that a GPU accessed often over its link come to a device."""
         yield self._costs.handling(pages[:1])
+        homes: dict[DeviceMemory, list[int]] = {}
+        for tag in pages:
+            homes.setdefault(self._memories.home(tag, gpu), []).append(tag)
+        for memory, there in homes.items():
+            yield from self._move_to(memory, there)
+
+    def _move_to(self, memory: DeviceMemory, pages: list[int]) -> Iterator[int]:
+        """Pages of the host come to a memory, in which room is made for them."""
         yield from self._make_room(memory, len(pages), ())
-        if self._message:
-            yield self._message
+        gone: list[int] = []
+        if self.sharers is None:
+            if self._message:
+                yield self._message
+            gone = self._leave_host(memory, pages)
+            self.whole.shootdowns += 1
+            yield self._acknowledge
+        else:
+            self._waits = True
+
+            def forgotten(tags: list[int]) -> None:
+                gone.extend(self._leave_host(memory, tags))
+                self._waits = False
+                self.process.wake.at(self.env._now)
+
+            leaving = pages if memory.room is None else pages[: memory.free()]
+            self.sharers.leave(leaving, self._placement.is_remote, forgotten)
+            while self._waits:
+                yield _UNTIL_WOKEN
+            self.whole.shootdowns += 1
+        yield from self._fetch(memory, gone)
+
+    def _leave_host(self, memory: DeviceMemory, pages: list[int]) -> list[int]:
+        """Pages of the host that have room in a memory are mapped nowhere now; returns them."""
         pages = [tag for tag in pages if self._placement.is_remote(tag)]
         pages = pages if memory.room is None else pages[: memory.free()]
         for tag in pages:
             self._placement.take_away(tag)
             self.counters[tag >> ASID_SHIFT].pages_migrated += 1
-        self.whole.shootdowns += 1
-        yield self._acknowledge
-        yield from self._fetch(memory, pages)
+        return pages
 
     def _fetch(
         self, memory: DeviceMemory, pages: list[int], asked: Collection[int] = ()

@@ -86,6 +86,7 @@ class Link(Component):
         gpu: whose it is; None: there is one.
 
     Attributes:
+        gpu: see above.
         on_transfer: announces a transfer: application, whether it goes to the host, bytes, cycles
             in which its lane begins with it and has moved it, and in which its last byte arrives.
     """
@@ -96,6 +97,7 @@ class Link(Component):
         self, env: EventLoop, config: LinkConfig, clock: Hertz, apps: int, gpu: int | None = None
     ) -> None:
         self.env = env
+        self.gpu = gpu
         self.name = "link" if gpu is None else f"link[{gpu}→host]"
         self.instance = gpu or 0
         self.counters = [LinkCounters() for _ in range(apps)]

@@ -104,6 +104,10 @@ class NodeTable(PageTable):
         """The GPU in whose memory a frame lies."""
         return (pfn << self.page_shift) // self.size
 
+    def with_host(self, pfn: int) -> bool:
+        """Whether a frame lies in the host's memory, and in that of no GPU."""
+        return self.gpu_of(pfn) >= len(self.by_gpu)
+
     def place_of(self, pfn: int) -> tuple[int, int]:
         gpu = self.gpu_of(pfn)
         return gpu, pfn - (gpu * self.size >> self.page_shift)

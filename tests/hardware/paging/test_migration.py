@@ -48,8 +48,7 @@ def test_a_policy_sees_each_access_and_moves_pages() -> None:
     done = run(moved_by("Second"), [*steps, ("wait",)])
     mover = done.machine.paging
     assert mover is not None
-    assert mover.mover is not None
-    policy = mover.mover.policy
+    policy = mover.mover
     assert isinstance(policy, Second)
     first = BASE // PAGE
     assert policy.seen == [first + 3, first + 3], "afterwards it is on the device"

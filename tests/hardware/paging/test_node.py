@@ -5,18 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import attrs
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.config.schema import GpuConfig, ShootdownConfig
-from gpusim.core.errors import UserError
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.warp_program import Buffer
 from gpusim.files.units import Bytes, cycles
 from gpusim.hardware.walk import NodeTable
 from gpusim.machine import Machine, Tenant
-from gpusim.machine.load import load_model
 from tests.examples import examples
 from tests.hardware.paging.bench import (
     BASE,
@@ -194,16 +191,3 @@ def test_oversubscription_is_that_of_all_gpus_together() -> None:
     done = each_on_its_gpu(config, [load(0), ("wait",)])
     assert done.machine.paging is not None
     assert [memory.room for memory in done.machine.paging.memories.all] == [16, 16]
-
-
-@pytest.mark.parametrize(
-    ("settings_", "message"),
-    [
-        ({"paging.migration": "accesses"}, r"paging\.migration .*must be \"fault\" on a node"),
-        ({"paging.pinned": ["a"]}, r"paging\.pinned .*must be empty on a node"),
-    ],
-)
-def test_lines_of_the_host_are_refused(settings_: dict[str, object], message: str) -> None:
-    links = {"node.gpus": 2, "node.link.bandwidth": "1GB/s", "node.link.latency": "1 cycles"}
-    with pytest.raises(UserError, match=message):
-        load_model("tiny", ["demand-paging"], links | settings_)
