@@ -39,7 +39,8 @@ MEMORY = {
 UNCOMPUTED = {
     "wgmma", "tcgen05", "tex", "tld4", "txq", "suld", "sust", "sured", "suq",
     "movmatrix", "multimem", "mapa", "getctarank", "createpolicy", "istypep", "alloca",
-    "stacksave", "stackrestore", "clusterlaunchcontrol", "tensormap",
+    "stacksave", "stackrestore", "clusterlaunchcontrol", "tensormap", "vadd", "vsub", "vabsdiff",
+    "vmin", "vmax", "vshl", "vshr", "vmad", "vset",
 }  # fmt: skip
 """Opcodes of PTX whose results are not computed."""
 

@@ -77,7 +77,7 @@ class OperandReader:
         name = words.name()
         own = self._scopes.register(name)
         if own is None and not name.startswith("%") and name != "_":
-            return Symbol(name, words.offset())
+            return Symbol(self._scopes.variable(name), words.offset())
         name = own or name
         while words.now.kind == "dot":
             name += words.next().text

@@ -175,6 +175,7 @@ class Operands:
         if not isinstance(operand, Address):
             raise self.module.at(one, "an operand in brackets is expected")
         offset = np.int64(operand.offset)
+        in_32_bits = np.uint32(operand.offset & 0xFFFFFFFF)
         base = operand.base
         wide = "u64"
         if isinstance(base, Register) and base.name in self.numbers:
@@ -185,8 +186,9 @@ class Operands:
 
         def located(frame: Frame) -> Value:
             value = read(frame)
-            place = value.view(np.int64) if wide == "u64" else value.astype(np.int64)
-            return place + offset if offset else place
+            if wide == "u32":  # the sum wraps
+                return (value + in_32_bits if offset else value).astype(np.int64)
+            return value.view(np.int64) + offset if offset else value.view(np.int64)
 
         return located
 

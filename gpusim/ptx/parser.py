@@ -139,7 +139,8 @@ class _Parser:
         if text == ".reg":
             self._registers(function)
         elif text in SPACES:
-            function.variables += self._variables.variables()
+            for variable in self._variables.variables():
+                self._scopes.place(function, variable)
         elif text == ".loc":
             self._lines.location()
         elif text == ".file":

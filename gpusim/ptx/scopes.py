@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from gpusim.ptx.syntax import Function, Instruction, Label, Symbol
+from attrs import evolve
+
+from gpusim.ptx.syntax import Function, Instruction, Label, Symbol, Variable
 
 
 class Scopes:
-    """Registers and labels of the function that is read.
+    """Registers, variables and labels of the function that is read.
 
     What inner blocks declare becomes the function's, under a name of its own.
     """
@@ -38,6 +40,18 @@ class Scopes:
         )
         self._open[-1][name] = unique
         function.registers[unique] = type_
+
+    def place(self, function: Function, variable: Variable) -> None:
+        """Declare a variable in the innermost block: two blocks may have one of the same name."""
+        name = variable.name
+        if len(self._open) > 1 and any(one.name == name for one in function.variables):
+            name = f"{name}#{len(function.variables)}"
+        self._open[-1][f"variable {variable.name}"] = name
+        function.variables.append(evolve(variable, name=name))
+
+    def variable(self, name: str) -> str:
+        """The name, in the function, of a variable."""
+        return self.register(f"variable {name}") or name
 
     def register(self, name: str) -> str | None:
         """The name, in the function, of a register that is declared here; None: there is none."""

@@ -184,9 +184,9 @@ def test_carries_make_wide_sums(a, b, c, carry):
     assert (low, out) == (total & 0xFFFFFFFF, total >> 32)
     low, out = compute("addc.cc.u32", a, b, int(carry))
     assert (low, out) == ((total + carry) & 0xFFFFFFFF, (total + carry) >> 32)
-    low, borrow = compute("subc.cc.u32", a, b, int(carry))
-    apart = (a & 0xFFFFFFFF) - (b & 0xFFFFFFFF) - carry
-    assert (low, borrow) == (apart & 0xFFFFFFFF, int(apart < 0))
+    low, out = compute("subc.cc.u32", a, b, int(carry))
+    apart = (a & 0xFFFFFFFF) - (b & 0xFFFFFFFF) - (not carry)
+    assert (low, out) == (apart & 0xFFFFFFFF, int(apart >= 0)), "a carry says: not borrowed"
     product = ((a & 0xFFFFFFFF) * (b & 0xFFFFFFFF) & 0xFFFFFFFF) + (c & 0xFFFFFFFF)
     assert compute("mad.lo.cc.u32", a, b, c) == (product & 0xFFFFFFFF, product >> 32)
     high = ((a & 0xFFFFFFFF) * (b & 0xFFFFFFFF) >> 32) + (c & 0xFFFFFFFF) + carry

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from gpusim.ptx.arithmetic.floats import flushed, widened
+from gpusim.ptx.arithmetic.floats import flushed, flushed_half, widened
 from gpusim.ptx.operations import Operation, computes
 from gpusim.ptx.syntax import Instruction, Vector
 from gpusim.ptx.values import UnsupportedError, Value, dtype_of, is_float
@@ -56,7 +56,7 @@ def compare(instruction: Instruction) -> Operation:
     modifiers = [one for one in instruction.modifiers if one != "ftz"]
     source = modifiers[-1]
     if source in {"f16x2", "bf16x2"}:
-        raise UnsupportedError("comparisons of pairs are not computed")
+        return _of_pairs(instruction, modifiers)
     combine = next((_COMBINE[one] for one in modifiers[1:] if one in _COMBINE), None)
     compares = comparison(modifiers[0], source)
     flushes = instruction.has("ftz")
@@ -67,7 +67,9 @@ def compare(instruction: Instruction) -> Operation:
     def run(a: Value, b: Value, *c: Value) -> Value | tuple[Value, ...]:
         if source in {"f16", "bf16"}:
             a, b = widened(a, source), widened(b, source)
-        if flushes:
+            if flushes:
+                a, b = flushed_half(a), flushed_half(b)
+        elif flushes:
             a, b = flushed(a), flushed(b)
         found = np.asarray(compares(a, b))[()]
         made = combine(found, c[0]) if combine else found
@@ -83,6 +85,33 @@ def compare(instruction: Instruction) -> Operation:
     if source in {"f16", "bf16"}:
         sources = ("u16", "u16", *sources[2:])
     return Operation((result,) * (2 if two else 1), sources, run)
+
+
+def _of_pairs(instruction: Instruction, modifiers: list[str]) -> Operation:
+    """Two comparisons, into two predicates, or into the halves of a register."""
+    source = modifiers[-1]
+    if any(one in _COMBINE for one in modifiers[1:]):
+        raise UnsupportedError("comparisons of pairs that are combined are not computed")
+    compares = comparison(modifiers[0], source[:-2])
+    flushes = instruction.has("ftz")
+    into = modifiers[-2] if instruction.opcode == "set" else "pred"
+    true = {"f16x2": 0x3C00, "bf16x2": 0x3F80}.get(into, 0xFFFF)
+
+    def half(value: Value, up: int) -> Value:
+        wide = widened((value >> np.uint32(up)).astype(np.uint16), source)
+        return flushed_half(wide) if flushes else wide
+
+    def run(a: Value, b: Value) -> Value | tuple[Value, ...]:
+        low, high = (np.asarray(compares(half(a, up), half(b, up)))[()] for up in (0, 16))
+        if into == "pred":
+            return low, high
+        ones = np.uint32(true)
+        return np.where(low, ones, np.uint32(0)) | np.where(
+            high, ones << np.uint32(16), np.uint32(0)
+        )
+
+    results = ("pred", "pred") if into == "pred" else ("u32",)
+    return Operation(results, ("u32", "u32"), run)
 
 
 @computes("selp")

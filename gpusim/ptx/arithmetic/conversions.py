@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from gpusim.ptx.arithmetic.floats import flushed, halved, narrowed, widened
+from gpusim.ptx.arithmetic.floats import flushed, halved_to, narrowed, widened
 from gpusim.ptx.operations import Operation, Run, computes
 from gpusim.ptx.syntax import Instruction, Vector
 from gpusim.ptx.values import UnsupportedError, Value, dtype_of, is_float
@@ -36,7 +36,7 @@ def convert(instruction: Instruction) -> Operation:
 def _steps(instruction: Instruction, to: str, of: str) -> Run:
     whole = next((_TO_WHOLE[one] for one in instruction.modifiers if one in _TO_WHOLE), None)
     rounding = next((one for one in instruction.modifiers if one in {"rn", "rz", "rm", "rp"}), "rn")
-    if rounding != "rn" and is_float(to) and to != "f32":
+    if rounding != "rn" and to in {"f64", "tf32"}:
         raise UnsupportedError(f"the rounding .{rounding} to .{to} is not computed")
     flushes, cuts, relu = (instruction.has(one) for one in ("ftz", "sat", "relu"))
 
@@ -60,7 +60,7 @@ def _steps(instruction: Instruction, to: str, of: str) -> Run:
 
 def _to_float(value: Value, to: str, rounding: str) -> Value:
     if to in {"f16", "bf16"}:
-        return halved(value, to)
+        return halved_to(value, to, rounding)
     if to == "f64":
         return value.astype(np.float64)
     if to == "tf32":
@@ -96,15 +96,15 @@ def _resized(value: Value, to: str, cuts: bool) -> Value:
 
 def _packed(instruction: Instruction, to: str) -> Operation:
     """Two f32 as 16 bits each in one register; the first one is the upper."""
-    if instruction.has("rz", "satfinite"):
-        raise UnsupportedError("this rounding of a pair is not computed")
-    relu = instruction.has("relu")
+    if instruction.has("satfinite"):
+        raise UnsupportedError("pairs that are cut to finite numbers are not computed")
+    relu, rounding = instruction.has("relu"), "rz" if instruction.has("rz") else "rn"
 
     def run(high: Value, low: Value) -> Value:
         if relu:
             high, low = np.maximum(high, np.float32(0)), np.maximum(low, np.float32(0))
-        upper = halved(high, to).astype(np.uint32) << np.uint32(16)
-        made: Value = upper | halved(low, to).astype(np.uint32)
+        upper = halved_to(high, to, rounding).astype(np.uint32) << np.uint32(16)
+        made: Value = upper | halved_to(low, to, rounding).astype(np.uint32)
         return made
 
     return Operation(("u32",), ("f32", "f32"), run)

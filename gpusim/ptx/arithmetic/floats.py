@@ -18,6 +18,7 @@ from gpusim.ptx.values import UnsupportedError, Value, dtype_of
 
 _ROUNDINGS = ("rz", "rm", "rp")
 _FEWEST = np.float32(np.finfo(np.float32).tiny)
+_FEWEST_HALF = np.float32(np.finfo(np.float16).tiny)
 
 
 def float_arithmetic(instruction: Instruction, type_: str) -> Operation:
@@ -166,6 +167,11 @@ def flushed(value: Value) -> Value:
     return np.where(np.abs(value) < _FEWEST, np.copysign(np.float32(0), value), value)
 
 
+def flushed_half(value: Value) -> Value:
+    """Numbers of f16, in more bits, with subnormal ones as 0."""
+    return np.where(np.abs(value) < _FEWEST_HALF, np.copysign(value.dtype.type(0), value), value)
+
+
 # -- halves ----------------------------------------------------------------------------------------
 
 
@@ -180,16 +186,43 @@ def halved(value: Value, type_: str) -> Value:
     """f32 (or f64 that was rounded to odd) as 16 bits, rounded to the nearest."""
     if not type_.startswith("bf"):
         return value.astype(np.float16).view(np.uint16)
-    bits = value.astype(np.float32).view(np.uint32)
+    bits = _odd_single(value).view(np.uint32)
     odd = (bits >> np.uint32(16)) & np.uint32(1)
     near = ((bits + np.uint32(0x7FFF) + odd) >> np.uint32(16)).astype(np.uint16)
     return np.where(np.isnan(value), np.uint16(0x7FFF), near)
 
 
+def halved_to(value: Value, type_: str, rounding: str) -> Value:
+    """Numbers as 16 bits, rounded towards 0 (rz), down (rm) or up (rp), or to the nearest."""
+    near = halved(value, type_)
+    if rounding == "rn":
+        return near
+    back, wide = widened(near, type_).astype(np.float64), value.astype(np.float64)
+    negative = np.signbit(wide)
+    shorter = {"rz": np.ones_like(negative), "rm": ~negative, "rp": negative}[rounding]
+    down = shorter & (np.abs(back) > np.abs(wide))
+    up = ~shorter & (np.abs(back) < np.abs(wide))
+    return near - down.astype(np.uint16) + up.astype(np.uint16)
+
+
+def _odd_single(value: Value) -> Value:
+    """A number as f32, rounded to odd, so that it can be rounded once more."""
+    if value.dtype == np.float32:
+        return value
+    wide = value.astype(np.float64)
+    cut = narrowed(wide, "rz")
+    inexact = np.isfinite(wide) & (cut.astype(np.float64) != wide)
+    made: Value = (cut.view(np.uint32) | inexact.astype(np.uint32)).view(np.float32)
+    return made
+
+
 def _narrow(instruction: Instruction, opcode: str, run: Callable[..., Value]) -> Run:
     relu, cuts = instruction.has("relu"), instruction.has("sat")
+    flushes = instruction.has("ftz")
 
     def narrow(*sources: Value) -> Value:
+        if flushes:
+            sources = tuple(map(flushed_half, sources))
         if opcode == "fma":
             made = _odd_sum(
                 sources[0].astype(np.float64) * sources[1].astype(np.float64),
@@ -199,7 +232,9 @@ def _narrow(instruction: Instruction, opcode: str, run: Callable[..., Value]) ->
             made = run(*sources)
         if cuts:
             made = np.where(np.isnan(made), made.dtype.type(0), np.clip(made, 0, 1))
-        return np.where(made > 0, made, made.dtype.type(0)) if relu else made
+        if relu:
+            made = np.where(made > 0, made, made.dtype.type(0))
+        return flushed_half(made) if flushes else made
 
     return narrow
 

@@ -14,7 +14,8 @@ from gpusim.ptx.values import UnsupportedError, Value, dtype_of, is_float
 _WIDER = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64"}
 
 CARRY = "%carry"
-"""The carry flag, a register of its own."""
+"""The carry flag, a register of its own: of a difference it says, as in hardware, which adds the
+complement, that nothing was borrowed; NVCC's division of 128 bits asks for it by ``addc``."""
 
 
 def type_of(instruction: Instruction) -> str:
@@ -103,7 +104,7 @@ def _with_carry(opcode: str, type_: str) -> Operation:
         return total, total < a
 
     def sub(a: Value, b: Value) -> tuple[Value, Value]:
-        return a - b, a < b
+        return a - b, a >= b
 
     return Operation((unsigned, "pred"), (unsigned, unsigned), add if opcode == "add" else sub)
 
@@ -121,9 +122,9 @@ def carried(instruction: Instruction) -> Operation:
             total = half + one
             out: Value = (half < a) | (total < half)
         else:
-            half = a - b
-            total = half - one
-            out = (a < b) | (half < one)
+            half = a + ~b
+            total = half + one
+            out = (half < a) | (total < half)
         return (total, out) if makes else total
 
     return Operation((type_, "pred") if makes else (type_,), (type_, type_, "pred"), run)
