@@ -14,6 +14,7 @@ from experiments.fuzz import cases as files
 from experiments.fuzz.batches import DIED, MEMORY, Subject, outcomes
 from experiments.fuzz.cases import HANG, READ, REFUSED, TRACEBACK, WRONG, Outcome
 from experiments.fuzz.machines import cases as machines
+from experiments.fuzz.machines.coverage import holes
 from experiments.fuzz.machines.relations import OTHER
 from experiments.fuzz.readers import read_all
 from experiments.marked import grid
@@ -68,6 +69,10 @@ def main() -> int:
     options = _parser().parse_args()
     if options.other:
         OTHER[:] = [options.other]
+    if options.case is not None:
+        what, detail = machines.judged(machines.read_case(options.case))
+        print(f"{what}\n{detail}")
+        return 1 if what in _BAD else 0
     chosen = [options.subject] if options.subject else list(_SUBJECTS)
     read_all()  # once, before processes part
     bad = 0
@@ -88,6 +93,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
         "--other", metavar="PYTHON", help="interpreter whose gpusim has the other form"
+    )
+    parser.add_argument(
+        "--case", type=Path, metavar="FILE", help="run the case that a failure left: case.toml"
     )
     parser.add_argument(
         "--out",
@@ -123,6 +131,9 @@ def _try(subject: Subject, options: argparse.Namespace, seconds: float) -> Tally
             page.write_text(tally.table(), encoding="utf-8")
     page.write_text(tally.table(), encoding="utf-8")
     print(f"{subject.name}:\n\n{tally.table()}")
+    if subject.folder is not None:
+        ran = [tag for tag, counts in tally.found.items() if counts[READ]]
+        print(f"never ran: {', '.join(holes(ran)) or 'nothing'}")
     return tally
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import resource
@@ -110,6 +111,7 @@ def _work(subject: Subject, seed: int, numbers: range, write: int) -> None:
     taken = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * 4096
     resource.setrlimit(resource.RLIMIT_AS, (taken + 2 * MEMORY_BYTES, resource.RLIM_INFINITY))
     before = _peak()
+    gc.freeze()  # or each collection looks at all modules again
     with tempfile.TemporaryDirectory() as folder:
         for number in numbers:
             place = Path(folder) / "case"

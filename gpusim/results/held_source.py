@@ -1,8 +1,9 @@
-"""A result that is in memory as the facts of its run; it becomes HDF5 only if it has to."""
+"""A result that is in memory as the facts of its run; it becomes HDF5 only if it is copied."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
@@ -18,14 +19,17 @@ if TYPE_CHECKING:
 Held = Mapping[str, tuple[Table, Mapping[str, Values]]]
 """By group: its columns, and their values."""
 
+EVENT_TABLE = "tables/"
+"""Before the name of an event table, its group."""
+
 
 class HeldSource(Source):
-    """A result without recorded events; to import h5py and to write takes a tenth of a second.
+    """A result whose recorded events fill no chunk; to write it takes a tenth of a second.
 
-    Whatever is asked for that is not held, and a copy, comes from HDF5.
+    It becomes HDF5 for a copy.
 
     Args:
-        held: what is asked for most.
+        held: all of it.
         digest: of the run.
         write: makes a file of the run, in memory.
     """
@@ -53,27 +57,40 @@ class HeldSource(Source):
             self._file = self._write()
         return super()._opened()
 
+    @contextmanager
+    def naming_damage(self) -> Iterator[None]:
+        if self._write is None:
+            with super().naming_damage():
+                yield
+        else:
+            yield
+
     def has(self, group: str) -> bool:
+        if self._write is None:
+            return super().has(group)
         above, _, name = group.rpartition("/")
-        if group in self._held or (above in self._held and name in self._held[above][1]):
-            return True
-        return super().has(group)
+        return group in self._held or (above in self._held and name in self._held[above][1])
 
     def column(
         self, group: str, name: str, start: int | None = None, stop: int | None = None
     ) -> NDArray[Any]:
-        if group in self._held:
-            table, values = self._held[group]
-            for column in table.columns:
-                if column.name == name:
-                    return as_read(values[name], column)[start:stop]
-        return super().column(group, name, start, stop)
+        if self._write is None:
+            return super().column(group, name, start, stop)
+        table, values = self._held[group]
+        column = next(one for one in table.columns if one.name == name)
+        return as_read(values[name], column)[start:stop]
 
     def record(self, group: str, table: Table) -> dict[str, Any]:
-        if group not in self._held:
+        if self._write is None:
             return super().record(group, table)
         columns = {one.name: self.column(group, one.name) for one in table.columns}
         return record_of(table, columns)
 
     def tables(self) -> dict[str, dict[str, int]]:
-        return {}
+        if self._write is None:
+            return super().tables()
+        return {
+            group.removeprefix(EVENT_TABLE): {name: len(one) for name, one in columns.items()}
+            for group, (_, columns) in self._held.items()
+            if group.startswith(EVENT_TABLE)
+        }

@@ -77,7 +77,7 @@ def _frame(
     import pandas as pd
 
     names = [column.name for column in table.columns if column.name not in (lacks or ())]
-    with source.reading():
+    with source.naming_damage():
         return pd.DataFrame({name: source.column(group, name) for name in names})
 
 
@@ -88,7 +88,7 @@ def _with_numbers(source: Source, frame: pd.DataFrame, column: str) -> pd.DataFr
     names = source.column(NUMBERS, "name").tolist()
     whole = source.column(NUMBERS, "whole").tolist()
     values = source.column(NUMBERS, column)
-    with source.reading():
+    with source.naming_damage():
         if values.shape != (len(frame), len(names)):
             raise ValueError(f"{NUMBERS}/{column} is not of {len(frame)} by {len(names)} numbers")
         numbers = {

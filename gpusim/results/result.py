@@ -225,7 +225,7 @@ class Result:
         """The 95 % interval of each number that a sampled run estimates; else empty."""
         if not self._source.has("estimates"):
             return {}
-        with self._source.reading():
+        with self._source.naming_damage():
             names, *ends = (
                 self._source.column("estimates", end).tolist() for end in ("name", "low", "high")
             )
@@ -340,7 +340,7 @@ class Result:
         for column in columns or ():
             self._expect(f"column of {name}", column, present)
         begin = slice(start, stop).indices(self.tables[name])[0]
-        with self._source.reading():
+        with self._source.naming_damage():
             frame = pd.DataFrame(
                 {
                     column: self._source.column(f"tables/{name}", column, start, stop)
@@ -410,7 +410,7 @@ class Result:
         import pandas as pd
 
         names = [column.name for column in table.columns if column.name not in leave_out]
-        with self._source.reading():  # columns of an untrusted file may be no rows of values
+        with self._source.naming_damage():  # columns of an untrusted file may be no rows of values
             return pd.DataFrame({name: self._source.column(group, name) for name in names})
 
     def _frame_if_any(self, group: str, table: Table) -> pd.DataFrame:

@@ -106,6 +106,17 @@ class Source:
         with untrusted(self.name):
             yield file
 
+    @contextmanager
+    def naming_damage(self) -> Iterator[None]:
+        """What reading columns, and making tables of them, raises names the file.
+
+        Raises:
+            UserError: the file is damaged.
+            ValueError: it is closed.
+        """
+        with self.reading():
+            yield
+
     def has(self, group: str) -> bool:
         """Whether it has a group, or a column of one, which older files may lack."""
         with self.reading() as file:

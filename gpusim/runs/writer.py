@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpusim.core.cut import Piece
 from gpusim.files.columns import Column, Table
@@ -65,7 +66,7 @@ from gpusim.results.datasets import (
 )
 from gpusim.results.digest import digest
 from gpusim.results.event_tables import EVENTS
-from gpusim.results.held_source import Held, HeldSource
+from gpusim.results.held_source import EVENT_TABLE, Held, HeldSource
 from gpusim.results.result import Result, open_result
 from gpusim.results.run_data import ByLaunch, Provenance, RunData, WallClock
 from gpusim.results.source import Source
@@ -79,22 +80,39 @@ class TableWriter:
 
     All values are whole numbers.  They are packed at once, while they are in the processor's
     caches: thousands of Python's ints, gathered and converted later, cost more time and memory.
+
+    Args:
+        name: of the table.
+        table: its columns.
+        target: where it goes.
     """
 
-    __slots__ = ("_columns", "_datasets", "_full", "_pack", "_rows", "_target", "rows_written")
+    __slots__ = (
+        "_datasets",
+        "_full",
+        "_group",
+        "_pack",
+        "_rows",
+        "_target",
+        "name",
+        "rows_written",
+        "table",
+    )
 
-    def __init__(self, group: h5py.Group, columns: Sequence[Column], target: Target) -> None:
-        self._columns = columns
-        self._datasets = [create_event_column(group, column) for column in columns]
+    def __init__(self, name: str, table: Table, target: Target) -> None:
+        self.name = name
+        self.table = table
         self._target = target
-        row = Struct(f"{len(columns)}q")
+        self._group: h5py.Group | None = None
+        self._datasets: list[h5py.Dataset] = []
+        row = Struct(f"{len(table.columns)}q")
         self._pack = row.pack
         self._full = CHUNK_ROWS * row.size
         self._rows = bytearray()
         self.rows_written = 0
 
     def __len__(self) -> int:
-        return self.rows_written + len(self._rows) // (8 * len(self._columns))
+        return self.rows_written + len(self._rows) // (8 * len(self.table.columns))
 
     def append(self, *values: int) -> None:
         """Add one row: one value for each column, in order.
@@ -123,19 +141,37 @@ class TableWriter:
             UserError: the file cannot be written.
             OverflowError: a value does not fit its column.
         """
-        rows = np.frombuffer(self._rows, np.int64).reshape(-1, len(self._columns))
+        rows = self.gathered()
         self._rows = bytearray()
-        start, stop = self.rows_written, self.rows_written + len(rows)
         with self._target.writing():
-            for column, dataset, values in zip(self._columns, self._datasets, rows.T, strict=True):
+            if self._group is None:
+                self._create()
+            start, stop = self.rows_written, self.rows_written + len(next(iter(rows.values())))
+            for dataset, values in zip(self._datasets, rows.values(), strict=True):
                 dataset.resize(stop, axis=0)
-                dataset[start:stop] = fit(values, column)
+                dataset[start:stop] = values
         self.rows_written = stop
+
+    def gathered(self) -> dict[str, Values]:
+        """The columns of the rows that have not gone to HDF5.
+
+        Raises:
+            OverflowError: a value does not fit its column.
+        """
+        columns = self.table.columns
+        rows = np.frombuffer(self._rows, np.int64).reshape(-1, len(columns))
+        return {one.name: fit(rows[:, place], one) for place, one in enumerate(columns)}
+
+    def _create(self) -> None:
+        tables = self._target.file.require_group("tables")
+        self._group = tables.create_group(self.name, track_order=True)
+        set_text(self._group, "description", self.table.description)
+        self._datasets = [create_event_column(self._group, one) for one in self.table.columns]
 
     def name_axes(self, states: Sequence[str]) -> None:
         """When all rows are there: name their axis, and what numbers of states mean."""
-        name_rows(self._datasets[0].parent)
-        for column, dataset in zip(self._columns, self._datasets, strict=True):
+        name_rows(self._group)
+        for column, dataset in zip(self.table.columns, self._datasets, strict=True):
             if column.name == "state":
                 name_flags(dataset, states)
 
@@ -183,12 +219,7 @@ class ResultWriter:
 
     def table(self, name: str, columns: Sequence[Column], description: str = "") -> TableWriter:
         """A new event table, stored under ``tables/<name>``."""
-        target = self._open_target()
-        with target.writing():
-            tables = target.file.require_group("tables")
-            group = tables.create_group(name, track_order=True)
-            set_text(group, "description", description)
-            table = TableWriter(group, columns, target)
+        table = TableWriter(name, Table(description, tuple(columns)), self._open_target())
         self._tables.append(table)
         return table
 
@@ -201,19 +232,16 @@ class ResultWriter:
 
         Raises:
             UserError: the file cannot be written.
+            OverflowError: a value of an event table does not fit its column.
         """
         target = self._open_target()
         found = digest(run)
-        if target.path is None and not self._tables:
+        write = partial(_write, target, self._tables, run, found)
+        if target.path is None and not any(table.rows_written for table in self._tables):
+            held = _held(run, self._tables)
             self._target = None
-            return Result(HeldSource(_held(run), found, partial(_in_memory, run, found)))
-        for table in self._tables:
-            table.flush()
-        with target.writing():
-            for table in self._tables:
-                table.name_axes(run.states)
-            _write_run(target.file, run, found)
-        target.commit()
+            return Result(HeldSource(held, found, write))
+        write()
         self._target = None
         if target.path is None:
             return Result(Source(target.file, target.name))
@@ -231,23 +259,60 @@ _STALLS = Table(
 )
 
 
-def _held(run: RunData) -> Held:
-    """What is asked for most of a result in memory."""
-    return {
+def _held(run: RunData, tables: Sequence[TableWriter]) -> Held:
+    """All of a run, by the groups of a file."""
+    found: dict[str, tuple[Table, dict[str, Values]]] = {
         "provenance": (PROVENANCE, _columns_of_record(PROVENANCE, run.provenance)),
+        "config": (CONFIG, {"toml": [run.config_toml]}),
+        "config/origins": (ORIGINS, _origins(run)),
+        "workload": (WORKLOAD, {"toml": [run.workload_toml]}),
         "summary": (SUMMARY, _summary(run)),
         "counters": (COUNTERS, _counters(run)),
         "stalls": (_STALLS, _stalls(run)),
-        "applications": (APPLICATIONS, _columns_of_rows(APPLICATIONS, run.applications)),
+        "applications": (
+            Table("", (*APPLICATIONS.columns, APPLICATION_SMS)),
+            {**_columns_of_rows(APPLICATIONS, run.applications), APPLICATION_SMS.name: _sms(run)},
+        ),
         "warnings": (WARNINGS, {"text": run.warnings}),
         "wall": (WALL, _columns_of_record(WALL, run.wall)),
+        **{EVENT_TABLE + one.name: (one.table, one.gathered()) for one in tables},
     }
+    for name, (table, rows) in _rows(run).items():
+        found[name] = table, _columns_of_rows(table, rows)
+    if (launches := run.by_launch) is not None:
+        table, columns = found["launch_numbers"]
+        columns |= {OF_LAUNCHES.name: launches.of_launches, OF_KERNELS.name: launches.of_kernels}
+        found["launch_numbers"] = Table("", (*table.columns, OF_LAUNCHES, OF_KERNELS)), columns
+    return found
 
 
-def _in_memory(run: RunData, found: str) -> h5py.File:
-    """A file in memory without event tables."""
-    target = Target(None)
-    _write_run(target.file, run, found)
+def _rows(run: RunData) -> dict[str, tuple[Table, Sequence[Any]]]:
+    """The tables of which a run has rows as objects, but for its applications, by their groups."""
+    found: dict[str, tuple[Table, Sequence[Any]]] = {
+        "launches": (LAUNCHES, run.launches),
+        "arrays": (ARRAYS, run.arrays),
+    }
+    if run.code:
+        found["code"] = CODE, run.code
+    if run.by_launch is not None:
+        found["kernels"] = KERNELS, run.by_launch.kernels
+        found["launch_numbers"] = LAUNCH_NUMBERS, run.by_launch.numbers
+    if run.stops:
+        found["stops"] = STOPS, run.stops
+    if run.windows:
+        found["estimates"] = ESTIMATES, run.estimates
+        found["windows"] = WINDOWS, run.windows
+    return found
+
+
+def _write(target: Target, tables: Sequence[TableWriter], run: RunData, found: str) -> h5py.File:
+    """Put all of a run into its target; returns the target's file."""
+    for table in tables:
+        table.flush()
+    with target.writing():
+        for table in tables:
+            table.name_axes(run.states)
+        _write_run(target.file, run, found)
     target.commit()
     return target.file
 
@@ -262,42 +327,25 @@ def _write_run(file: h5py.File, run: RunData, found: str) -> None:
     write_table(file.create_group("provenance"), PROVENANCE, record)
     config = file.create_group("config")
     write_table(config, CONFIG, {"toml": [run.config_toml]})
-    origins = sorted(run.origins.items())
-    write_table(
-        config.create_group("origins"),
-        ORIGINS,
-        {"key": [key for key, _ in origins], "origin": [origin for _, origin in origins]},
-    )
+    write_table(config.create_group("origins"), ORIGINS, _origins(run))
     write_table(file.create_group("workload"), WORKLOAD, {"toml": [run.workload_toml]})
     write_table(file.create_group("summary"), SUMMARY, _summary(run))
     write_table(file.create_group("counters"), COUNTERS, _counters(run))
     _write_stalls(file.create_group("stalls"), run)
     _write_rows(file.create_group("applications"), APPLICATIONS, run.applications)
-    sms = np.zeros((len(run.applications), run.state_sums.shape[0]), np.uint8)
-    for i, app in enumerate(run.applications):
-        sms[i, list(app.sms)] = 1
-    group = file["applications"]
+    group, sms = file["applications"], _sms(run)
     shared = write_column(group, APPLICATION_SMS, sms)
     name_axes(shared, [group[ENTRY], add_dimension(group, "sm", sms.shape[1])])
-    _write_rows(file.create_group("launches"), LAUNCHES, run.launches)
-    _write_rows(file.create_group("arrays"), ARRAYS, run.arrays)
-    if run.code:
-        _write_rows(file.create_group("code"), CODE, run.code)
+    for name, (table, rows) in _rows(run).items():
+        _write_rows(file.create_group(name), table, rows)
     if run.by_launch is not None:
-        _write_by_launch(file, run.by_launch)
-    if run.stops:
-        _write_rows(file.create_group("stops"), STOPS, run.stops)
-    if run.windows:
-        _write_rows(file.create_group("estimates"), ESTIMATES, run.estimates)
-        _write_rows(file.create_group("windows"), WINDOWS, run.windows)
+        _write_numbers(file["launch_numbers"], run.by_launch)
     write_table(file.create_group("warnings"), WARNINGS, {"text": run.warnings})
     write_table(file.create_group("wall"), WALL, _columns_of_record(WALL, run.wall))
 
 
-def _write_by_launch(file: h5py.File, launches: ByLaunch) -> None:
-    _write_rows(file.create_group("kernels"), KERNELS, launches.kernels)
-    group = file.create_group("launch_numbers")
-    _write_rows(group, LAUNCH_NUMBERS, launches.numbers)
+def _write_numbers(group: h5py.Group, launches: ByLaunch) -> None:
+    """Write what the launches, and the kernels, have of each number."""
     for column, what, values in (
         (OF_LAUNCHES, "launch", launches.of_launches),
         (OF_KERNELS, "kernel", launches.of_kernels),
@@ -315,6 +363,19 @@ def _write_stalls(group: h5py.Group, run: RunData) -> None:
     axes = [as_dimension(one) for one in (sms, applications, states)]
     name_axes(families, axes[2:])
     name_axes(sums, axes)
+
+
+def _origins(run: RunData) -> dict[str, Values]:
+    origins = sorted(run.origins.items())
+    return {"key": [key for key, _ in origins], "origin": [origin for _, origin in origins]}
+
+
+def _sms(run: RunData) -> NDArray[np.uint8]:
+    """By application and SM, whether it is one of the application's."""
+    sms = np.zeros((len(run.applications), run.state_sums.shape[0]), np.uint8)
+    for i, app in enumerate(run.applications):
+        sms[i, list(app.sms)] = 1
+    return sms
 
 
 def _stalls(run: RunData) -> dict[str, Values]:

@@ -1,59 +1,89 @@
-"""Cheap cases of `experiments.fuzz.machines`; others: ``gpusim study fuzz machines``."""
+"""Cases of `experiments.fuzz.machines`, other ones in each run; many: ``gpusim study fuzz``."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
 
-import pandas as pd
+import numpy as np
 import pytest
+from attrs import evolve
 
 import gpusim
-from experiments.fuzz.cases import READ, REFUSED
-from experiments.fuzz.machines.cases import run_case
-from experiments.fuzz.machines.designs import CHEAP, SMALLER, Design, make_design, write_design
-from experiments.fuzz.machines.invariants import RECORDS, violations
+from experiments.fuzz.cases import READ, REFUSED, WRONG
+from experiments.fuzz.machines.cases import Case, judged, read_case, run_case
+from experiments.fuzz.machines.coverage import all_tags, holes
+from experiments.fuzz.machines.designs import ALWAYS, Design, make_design, write_design
+from experiments.fuzz.machines.invariants import Columns, Seen, look, violations_of
 from experiments.fuzz.machines.knobs import keys, other_value
-from experiments.fuzz.machines.programs import SMALL
-from experiments.fuzz.machines.relations import run
+from experiments.fuzz.machines.models import PARTS, SMALLER, MadeModel, load, make_model
+from experiments.fuzz.machines.programs import MADE_UP, SMALL, App, Work
+from experiments.fuzz.machines.relations import RELATIONS, again, run
+from experiments.fuzz.machines.smaller import smaller
+from gpusim.core.errors import UserError
+from gpusim.core.version import form
 from gpusim.files.shipped import data_names
 
-SEED = 11
-CASES = 6
-LONG_CASES = 25
-STARTS = range(CASES, CASES + 200, LONG_CASES)
+COMPILED = form() == "compiled"
+PIECE = 100 if COMPILED else 20
+PIECES = 20 if COMPILED else 3
+"""The compiled form runs 2,000 cases; pure Python, which has the same digests, a few."""
 
 
-def tried(first: int, cases: int, folder: Path, models: tuple[str, ...]) -> Counter[str]:
-    """What came of some cases; none of them is bad."""
-    found = [run_case(SEED, number, folder, models) for number in range(first, first + cases)]
-    bad = [one for one in found if one.what not in {READ, REFUSED}]
-    assert not bad, bad[0].detail
-    return Counter(one.what for one in found)
+@pytest.fixture(scope="module")
+def seed(request: pytest.FixtureRequest) -> int:
+    """That of the order of the tests, which a failure prints."""
+    return int(request.config.getoption("randomly_seed", 0))
 
 
-def test_no_small_machine_is_wrong(tmp_path: Path) -> None:
-    assert tried(0, CASES, tmp_path, CHEAP)[READ] > CASES / 2
-
-
-@pytest.mark.long
-@pytest.mark.turns(4)
-@pytest.mark.parametrize("first", STARTS)
-def test_no_machine_is_wrong(tmp_path: Path, first: int) -> None:
-    assert tried(first, LONG_CASES, tmp_path, ())[READ] > LONG_CASES / 2
+@pytest.mark.parametrize("piece", range(PIECES))
+def test_no_machine_is_wrong(seed: int, piece: int, tmp_path: Path) -> None:
+    numbers = range(piece * PIECE, (piece + 1) * PIECE)
+    found = [run_case(seed, number, tmp_path, in_process=True) for number in numbers]
+    command = "gpusim study fuzz machines --cases 1"
+    bad = [
+        f"{one.detail}\nagain: {command} --seed {seed} --first {one.number}"
+        for one in found
+        if one.what not in {READ, REFUSED}
+    ]
+    assert not bad, bad[0]
+    assert Counter(one.what for one in found)[READ] > PIECE / 2
 
 
 def test_names_are_those_that_there_are() -> None:
     assert set(SMALLER) <= set(data_names("models"))
     assert set(SMALL) <= set(data_names("workloads"))
+    assert len(all_tags()) > 300
+    assert holes(all_tags() - {"recipe mask"}) == ["recipe mask"]
+
+
+@pytest.mark.parametrize("name", data_names("models"))
+def test_each_model_is_a_machine_when_it_is_smaller(name: str) -> None:
+    assert load(name, (), {}).config.sms <= 16
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_each_part_is_one_of_some_machine(part: str) -> None:
+    machines = [
+        *(("tiny", ()), ("tiny", ("demand-paging",)), ("mcm-gpu", ("host-mmu",))),
+        *(("mi300x", ()), ("rtx4090", ()), ("mcm-gpu", ())),
+    ]
+    for base, recipes in machines:
+        try:
+            load(base, recipes, PARTS[part])
+        except UserError:
+            continue
+        return
+    pytest.fail(f"no machine has {part}")
 
 
 def test_a_design_is_the_same_again() -> None:
-    one, other = (make_design(Random("7"), CHEAP) for _ in range(2))
+    one, other = (make_design(Random("7"), make_model(Random("1"))) for _ in range(2))
     assert one == other
-    assert one != make_design(Random("8"), CHEAP)
+    assert one != make_design(Random("8"), one.made)
 
 
 def test_each_key_of_a_model_has_another_value() -> None:
@@ -65,63 +95,122 @@ def test_each_key_of_a_model_has_another_value() -> None:
     assert not {key: value for key, value in found.items() if value == values.get(key)}
 
 
+MADE = {"number": 3, "launches": 2, "steps": 10, "pages": 12, "mix": "atomics"}
+
+
 @pytest.fixture(scope="module")
 def plain() -> Design:
-    """A design without recipes, events and options."""
-    numbers = range(79, 300)  # none is below; to look takes ten seconds
-    designs = (make_design(Random(str(number)), CHEAP) for number in numbers)
-    return next(
-        one
-        for one in designs
-        if one.whole and not one.recipes and not one.events and one.programs and not one.settings
-    )
+    """A made-up program on a machine without recipes."""
+    return Design(MadeModel.of("tiny", (), {}), Work((App("one", MADE_UP, MADE),)))
 
 
 def test_files_of_a_failure_run_as_the_case_did(plain: Design, tmp_path: Path) -> None:
-    command = write_design(plain, tmp_path)
-    assert command.startswith("gpusim run model.toml workload.toml --scale smoke")
+    atax = plain.with_work(Work((App("one", "atax", {"n": 16, "iterations": 1}),)))
+    command = write_design(atax, tmp_path)
+    assert command == "gpusim run model.toml workload.toml --scale smoke"
     model = gpusim.load_model(str(tmp_path / "model.toml"))
     work = gpusim.load_workload(str(tmp_path / "workload.toml"), "smoke")
-    with run(plain) as one, gpusim.simulate(model, work) as other:
+    with run(atax) as one, gpusim.simulate(model, work) as other:
         assert one.summary == other.summary
 
 
-class Tampered:
-    """A result with other tables or counters."""
-
-    def __init__(self, result: gpusim.Result, **tables: pd.DataFrame) -> None:
-        self._result, self._tables = result, tables
-
-    def __getattr__(self, name: str) -> Any:
-        return self._tables.get(name, getattr(self._result, name))
-
-    def table(self, name: str) -> pd.DataFrame:
-        return self._tables[name] if name in self._tables else self._result.table(name)
+def test_a_case_is_read_from_its_file(plain: Design, tmp_path: Path) -> None:
+    event = {"at": 3, "event": "shootdown"}
+    design = evolve(plain, events=(event,), options={"until": ["300cycles"]}, records=("blame",))
+    design = design.with_model(MadeModel.of("tiny", ("mask",), {"tlb.L1.ways": 1}))
+    case = Case(design, again, "1/2")
+    path = tmp_path / "case.toml"
+    path.write_text(case.text(), encoding="utf-8")
+    assert read_case(path) == case
+    assert judged(read_case(path)) == (READ, "")
 
 
-def changed(frame: pd.DataFrame, column: str, by: int, rows: Any = 0) -> pd.DataFrame:
-    """A table, of which one value is another one."""
-    frame = frame.copy()
-    frame.loc[frame.index[rows], column] += by
-    return frame
+def test_a_failure_is_made_smaller(plain: Design) -> None:
+    settings = {"tlb.L1.ways": 1, "l2.latency": "60 cycles"}
+    design = evolve(plain, events=({"at": 3, "event": "shootdown"},), records=("blame",))
+    design = design.with_model(MadeModel.of("tiny", ("mask", "star"), settings))
+
+    def fails(one: Design) -> bool:
+        return "star" in one.made.recipes and one.work.apps[0].parameters["pages"] > 4
+
+    def of(one: Design) -> bool:
+        return "pages" in one.work.apps[0].parameters and fails(one)
+
+    small = smaller(design, of)
+    assert small.made.recipes == ("star",)
+    assert not small.made.settings
+    assert not small.events
+    assert not small.records
+    assert small.work.apps[0].parameters == {"number": 3, "pages": 5}
+
+
+@pytest.mark.parametrize("relation", RELATIONS, ids=lambda one: one.__name__)
+def test_each_relation_holds_of_a_plain_machine(relation: Any, plain: Design) -> None:
+    if RELATIONS[relation]:
+        assert judged(Case(plain, relation, "1")) == (READ, "")
+
+
+def test_a_broken_relation_is_told(plain: Design) -> None:
+    def wrong(*_: object) -> list[str]:
+        return ["it is broken"]
+
+    assert judged(Case(plain, wrong, "1")) == (WRONG, "wrong: it is broken")
+
+
+def changed(columns: Columns, name: str, by: int, row: int = 0) -> dict[str, Any]:
+    """Columns, of which one value is another one."""
+    values = columns[name].copy()
+    values[row] += by
+    return {**columns, name: values}
+
+
+def less(columns: Columns) -> dict[str, Any]:
+    """Columns without their last row."""
+    return {name: values[:-1] for name, values in columns.items()}
+
+
+def tables(name: str, change: Callable[[Columns], Columns]) -> Callable[[Seen], Seen]:
+    """A change of one event table."""
+    return lambda seen: evolve(seen, tables={**seen.tables, name: change(seen.tables[name])})
+
+
+def counters(component: str, counter: str, by: int) -> Callable[[Seen], Seen]:
+    """A change of one counter, and of its sum."""
+
+    def change(seen: Seen) -> Seen:
+        rows = seen.counters
+        own = (rows["component"] == component) & (rows["counter"] == counter)
+        row = int(np.argmax(own))
+        sums = {**seen.sums, (component, counter): seen.sum(component, counter) + by}
+        return evolve(seen, counters=changed(rows, "value", by, row), sums=sums)
+
+    return change
+
+
+BROKEN = [
+    (tables("intervals", lambda one: changed(one, "end", 1)), "intervals tile"),
+    (tables("intervals", less), "intervals sum"),
+    (tables("requests", less), "requests are counted"),
+    (tables("requests", lambda one: changed(one, "end", 1)), "stages tile"),
+    (tables("requests", lambda one: changed(one, "begin", 10**6)), "warps wait for"),
+    (tables("walks", less), "pages were walked"),
+    (tables("walks", lambda one: changed(one, "started", 10**6)), "walks are in time"),
+    (tables("dram", less), "dram requests are counted"),
+    (tables("dram", lambda one: changed(one, "accepted", 10**6)), "dram takes its time"),
+    (tables("dram", lambda one: changed(one, "row", 10**6)), "dram takes its time"),
+    (tables("tlb", less), "tlb lookups are counted"),
+    (counters("l2", "hits", -(10**6)), "numbers are sound"),
+    (counters("tlb/L1", "misses", 1), "levels follow"),
+    (counters("sm", "instructions", 1), "summary is of counters"),
+    (counters("tlb/L2", "hits", 10**6), "summary is of counters"),
+    (counters("sm", "warps", 1), "blocks are whole"),
+]
 
 
 def test_each_check_finds_what_is_wrong(plain: Design) -> None:
-    with run(plain, record=RECORDS) as result:
-        assert not list(violations(plain, result))
-        tables = {name: result.table(name) for name in ("intervals", "requests", "walks", "dram")}
-        counters = result.counters
-        misses = (counters["component"] == "tlb/L1") & (counters["counter"] == "misses")
-        for broken, what in (
-            ({"intervals": changed(tables["intervals"], "end", 1)}, "intervals tile"),
-            ({"intervals": tables["intervals"][:-1]}, "intervals sum"),
-            ({"requests": tables["requests"][:-1]}, "requests are counted"),
-            ({"walks": tables["walks"][:0]}, "pages were walked"),
-            ({"walks": changed(tables["walks"], "started", 10**6)}, "walks are in time"),
-            ({"dram": tables["dram"][:-1]}, "dram requests are counted"),
-            ({"counters": changed(counters, "value", -(10**6))}, "numbers are sound"),
-            ({"counters": changed(counters, "value", 1, misses.argmax())}, "levels follow"),
-            ({"launches": changed(result.launches, "end", -(10**6))}, "launches are in order"),
-        ):
-            found = list(violations(plain, Tampered(result, **broken)))  # type: ignore[arg-type]
+    with run(plain, record=ALWAYS) as result:
+        seen = look(plain, result)
+        assert not list(violations_of(seen))
+        for change, what in BROKEN:
+            found = list(violations_of(change(seen)))
             assert any(line.startswith(what) for line in found), (what, found)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import gpusim
-from experiments.fuzz.machines.designs import SMALLER
+from experiments.fuzz.machines.models import SMALLER
 from gpusim.config.load import LoadedModel
 from gpusim.config.recipe import recipe_names
 from gpusim.core.errors import UserError

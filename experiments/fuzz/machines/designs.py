@@ -3,64 +3,42 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from contextlib import suppress
+import tomllib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from random import Random
 from typing import Any
 
-from attrs import evolve, field, frozen
+from attrs import Factory, evolve, field, frozen
 
-import gpusim
-from experiments.fuzz.machines.knobs import Setting, keys, other_value
-from experiments.fuzz.machines.programs import (
-    SmallProgram,
-    addresses,
-    small_program,
-    workload_text,
-)
+from experiments.fuzz.machines.models import MadeModel
+from experiments.fuzz.machines.programs import MADE_UP, App, Work, make_work, toml
 from gpusim.config.load import LoadedModel
-from gpusim.config.recipe import recipe_names
-from gpusim.core.errors import UserError
-from gpusim.files.shipped import data_names
+from gpusim.core.registry import SLOT
+from gpusim.files.structure import attributes_of
+from gpusim.results.event_tables import RECORDS
 from gpusim.workloads.workload import Workload
 
-_FEW: Mapping[str, Setting] = {"sm.count": 4, "dram.channels": 2, "l2.banks": 4, "l2.size": "1MiB"}
-SMALLER: Mapping[str, Mapping[str, Setting]] = {
-    "a100": {**_FEW, "sm.count": 28, "l2.size": "2MiB"},
-    "a100-mig": {"sm.count": 14, "dram.channels": 7, "l2.banks": 14, "l2.size": "1792KiB"},
-    "b200": {**_FEW, "sm.count": 40, "l2.size": "2MiB"},
-    "dgx-a100": {**_FEW, "sm.count": 28, "l2.size": "2MiB", "node.gpus": 2},
-    "dgx-h100": {**_FEW, "sm.count": 36, "l2.size": "2MiB", "node.gpus": 2},
-    "h100": {**_FEW, "sm.count": 36, "l2.size": "2MiB"},
-    "l40": {**_FEW, "l2.size": "2MiB"},
-    "mcm-gpu": {**_FEW, "node.gpus": 2},
-    "mgpusim-r9nano-4": {**_FEW, "node.gpus": 2},
-    "mi210": _FEW,
-    "mi300x": {**_FEW, "sm.count": 304, "l2.banks": 8, "l2.size": "1MiB"},
-    "mi300x-xcds": {**_FEW, "sm.count": 38, "node.gpus": 2},
-    "p100": _FEW,
-    "r9-nano": _FEW,
-    "rtx3070": _FEW,
-    "rtx4090": {**_FEW, "l2.size": "1536KiB"},
-    "v100": {**_FEW, "l2.size": "1536KiB"},
-}
-"""Less of the large models, so that building and writing them takes no time."""
+ALWAYS = ("intervals", "walks", "requests", "dram", "tlb")
+"""Records that checks look at."""
 
-CHEAP = ("tiny",)
-"""Models whose cases take a fraction of a second."""
+OTHERS = tuple(name for name in RECORDS if name not in ALWAYS)
+"""Records that are kept now and then."""
 
-_TINY = 0.6
-_NODES = ("mcm-gpu", "mgpusim-r9nano-4")
-_NODE, _PAGING, _TWO, _ADDRESSES, _EVENTS, _CUT, _SAMPLED = 0.1, 0.25, 0.3, 0.3, 0.2, 0.25, 0.08
-"""Shares of cases on a node, with paging, two applications, made-up addresses, and so on."""
+_EVENTS, _CUT, _SKIPPED, _SAMPLED = 0.25, 0.2, 0.06, 0.04
+"""Shares of cases with events of pages, and those in which not all is timed."""
 
-_PAGED = ("demand-paging", "access-counters", "zero-copy", "coherent-host", "second-memory")
-_RECIPES, _SETTINGS = (0, 0, 1, 1, 2, 3), (0, 1, 2, 4, 8, 16)
-_SCALE = "smoke"
 _PHYSICAL = ("remap", "unmap", "synonym", "shootdown")
-_KINDS = {False: _PHYSICAL, True: (*_PHYSICAL, "protect", "probe")}
+KINDS = {False: _PHYSICAL, True: (*_PHYSICAL, "protect", "probe")}
 """Kinds of events, by whether caches are virtual."""
+
+RULES = ("40instructions", "300cycles", "1500cycles", "ipc-stable(20 %, 2 windows, 100cycles)")
+SKIPS = ("1launches", "1blocks", "3blocks", "20instructions")
+SAMPLES = (
+    "windows=3,length=30instructions,warm=10instructions",
+    "windows=2,length=launch",
+    "windows=4,length=20instructions,warm=5instructions,by=launch,seed=3",
+)
 
 
 @frozen
@@ -68,149 +46,125 @@ class Design:
     """A machine and what runs on it.
 
     Attributes:
-        base: the shipped model that it is made of.
-        recipes: laid over it, in order.
-        settings: of the model, by key.
-        model: all of that, loaded.
-        programs: shipped ones; empty: the `workload` is of made-up addresses.
-        names: of the applications.
-        workload: what runs.
+        made: the machine.
+        work: its applications.
         events: of pages, as lines of an events file have them.
-        options: of the run, without events.
+        options: of the run, without events and records.
+        records: that are kept, beside `ALWAYS`.
+        workload: what runs.
     """
 
-    base: str
-    recipes: tuple[str, ...]
-    settings: Mapping[str, Setting]
-    model: LoadedModel = field(eq=False, repr=False)
-    programs: tuple[SmallProgram, ...]
-    names: tuple[str, ...]
-    workload: Workload = field(eq=False, repr=False)
+    made: MadeModel
+    work: Work
     events: tuple[Mapping[str, Any], ...] = ()
     options: Mapping[str, Any] = field(factory=dict)
+    records: tuple[str, ...] = ()
+    workload: Workload = field(
+        default=Factory(lambda self: self.work.load(), takes_self=True), eq=False, repr=False
+    )
+
+    @property
+    def model(self) -> LoadedModel:
+        """The machine."""
+        return self.made.model
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the applications."""
+        return tuple(app.name for app in self.work.apps)
 
     @property
     def whole(self) -> bool:
         """Whether all of the programs is timed."""
         return not self.options
 
-    @property
-    def tags(self) -> tuple[str, ...]:
+    def with_work(self, work: Work) -> Design:
+        """The design with other applications."""
+        return Design(self.made, work, self.events, self.options, self.records)
+
+    def with_model(self, made: MadeModel) -> Design:
+        """The design on another machine."""
+        return evolve(self, made=made)
+
+    def tags(self) -> Iterator[str]:
         """What a table of cases counts it under."""
-        config = self.model.config
-        found = [
-            f"model {self.base}",
-            f"{min(len(self.recipes), 3)} recipes",
-            "made-up addresses" if not self.programs else "shipped programs",
-        ]
-        for tag, there in (
-            ("two applications", len(self.names) > 1),
-            ("pages on demand", config.paging is not None),
-            ("a node", config.node is not None),
-            ("events of pages", bool(self.events)),
-            *((name, name in self.options) for name in ("until", "skip", "sample")),
-        ):
-            if there:
-                found.append(tag)
-        return tuple(found)
+        made, config = self.made, self.model.config
+        yield f"model {made.base}"
+        yield from (f"recipe {name}" for name in made.recipes)
+        yield from (f"part {name}" for name in made.parts)
+        for _, attribute, value in attributes_of(config):
+            if (slot := attribute.metadata.get(SLOT)) is not None and value is not None:
+                yield f"{slot} {value.policy}"
+        for app in self.work.apps:
+            yield f"program {app.workload}"
+            yield from (f"mix {one}" for name, one in app.parameters.items() if name == "mix")
+            for name in ("streams", "gpus", "copies", "calls"):
+                if app.parameters.get(name):
+                    yield f"programs with {name}"
+            yield from (f"applications with {name}" for name in app.place)
+        yield from (f"event {one['event']}" for one in self.events)
+        yield from (f"record {name}" for name in self.records)
+        for name, value in self.options.items():
+            yield f"{name} {str(value).partition('=')[0].strip('[')}"
+        if len(self.names) > 1:
+            yield f"{len(self.names)} applications"
+        if config.paging is not None:
+            yield f"migration on {config.paging.migration}"
+        if config.node is not None:
+            yield f"a node of {config.node.gpus}"
+
+    def text(self) -> str:
+        """It as a file, of which `read_design` makes it again."""
+        made = self.made
+        parts = {
+            "base": made.base,
+            "recipes": made.recipes,
+            "settings": made.settings,
+            "relaunch": self.work.relaunch,
+            "records": self.records,
+            "options": self.options,
+        }
+        lines = [f"{name} = {toml(value)}" for name, value in parts.items()]
+        lines += [f"events = [{', '.join(map(toml, self.events))}]"]
+        for app in self.work.apps:
+            lines += ["", "[[apps]]", f'name = "{app.name}"', f'workload = "{app.workload}"']
+            lines += [f"parameters = {toml(app.parameters)}", f"place = {toml(app.place)}"]
+        return "\n".join(lines) + "\n"
 
 
-def make_design(random: Random, models: tuple[str, ...] = ()) -> Design:
-    """A design that the checks of models accept.
-
-    Args:
-        random: decides.
-        models: to choose from; none: all shipped ones, most of them tiny.
-    """
-    base = random.choice(models) if models else _base(random)
-    recipes = random.sample(recipe_names(), random.choice(_RECIPES))
-    if random.random() < _PAGING:
-        recipes.insert(0, random.choice(_PAGED))
-    plain = gpusim.load_model(base, overrides=SMALLER.get(base, {}))
-    changed = random.sample(keys(plain), random.choice(_SETTINGS))
-    settings = {key: other_value(random, plain, key) for key in changed}
-    recipes, settings, model = _accepted(plain, base, recipes, settings)
-    programs, names, workload = _work(random)
-    design = Design(base, tuple(recipes), settings, model, programs, names, workload)
-    design = evolve(design, options=_options(random, len(names)))
+def make_design(random: Random, made: MadeModel) -> Design:
+    """A case on a machine."""
+    design = Design(made, make_work(random, made.model.config))
+    design = evolve(
+        design,
+        options=_options(random, design.names),
+        records=tuple(random.sample(OTHERS, random.choice((0, 0, 1, 2, 4)))),
+    )
     if random.random() < _EVENTS:
         design = evolve(design, events=tuple(_events(random, design)))
     return design
 
 
-def _base(random: Random) -> str:
-    part = random.random()
-    if part < _TINY:
-        return "tiny"
-    return random.choice(_NODES if part < _TINY + _NODE else data_names("models"))
-
-
-def _accepted(
-    plain: LoadedModel, base: str, recipes: list[str], settings: Mapping[str, Setting]
-) -> tuple[list[str], dict[str, Setting], LoadedModel]:
-    """The recipes and settings that a model takes, one after the other, and the model with them."""
-    taken: list[str] = []
-    model = plain
-    for one in recipes:
-        with suppress(UserError):
-            model = _load(base, [*taken, one], {})
-            taken.append(one)
-    kept: dict[str, Setting] = {}
-    waiting = [list(settings.items())]
-    while waiting:
-        some = waiting.pop()
-        try:
-            model = _load(base, taken, {**kept, **dict(some)})
-            kept.update(some)
-        except UserError:
-            half = len(some) // 2
-            waiting += [some[half:], some[:half]] if half else []
-    return taken, kept, model
-
-
-def _load(base: str, recipes: list[str], settings: Mapping[str, Setting]) -> LoadedModel:
-    overrides = {**SMALLER.get(base, {}), **settings}
-    return gpusim.load_model(base, recipes, overrides=overrides)
-
-
-def _work(random: Random) -> tuple[tuple[SmallProgram, ...], tuple[str, ...], Workload]:
-    if random.random() < _ADDRESSES:
-        return (), ("addresses",), addresses(random)
-    programs = tuple(small_program(random) for _ in range(2 if random.random() < _TWO else 1))
-    names = ("one", "two")[: len(programs)]
-    return programs, names, workload_of(programs, names)
-
-
-def workload_of(programs: tuple[SmallProgram, ...], names: tuple[str, ...]) -> Workload:
-    """A workload of shipped programs, by way of a file."""
-    from tempfile import TemporaryDirectory
-
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "workload.toml"
-        path.write_text(workload_text(programs, names), encoding="utf-8")
-        return evolve(gpusim.load_workload(str(path), _SCALE), name="workload")
-
-
-def _options(random: Random, applications: int) -> dict[str, Any]:
+def _options(random: Random, names: tuple[str, ...]) -> dict[str, Any]:
     part = random.random()
     if part < _CUT:
-        rules = ("40instructions", "300cycles", "1500cycles", "ipc-stable(20%, 2 windows, 100)")
-        rule = random.choice(rules)
-        return {"until": [rule if applications == 1 or random.random() < 0.5 else f"one={rule}"]}
-    if part < _CUT + _SAMPLED / 2:
-        return {"skip": random.choice(("1launches", "1blocks", "20instructions"))}
-    if part < _CUT + _SAMPLED:
-        return {"sample": "windows=3,length=30instructions,warm=10instructions"}
+        rule = random.choice(RULES)
+        if len(names) > 1 and random.random() < 0.5:
+            return {"until": [f"{random.choice(names)}={rule}"]}
+        return {"until": [rule]}
+    if part < _CUT + _SKIPPED:
+        return {"skip": random.choice(SKIPS)}
+    if part < _CUT + _SKIPPED + _SAMPLED:
+        return {"sample": random.choice(SAMPLES)}
     return {}
 
 
-def _events(random: Random, design: Design) -> list[Mapping[str, Any]]:
+def _events(random: Random, design: Design) -> Iterator[Mapping[str, Any]]:
     """Events at pages of the applications' arrays."""
-    found: list[Mapping[str, Any]] = []
     applications = arrays_of(design)
     for _ in range(random.choice((1, 3, 8))):
         name, buffers = random.choice(applications)
-        kind = random.choice(_KINDS[design.model.config.fbt is not None])
+        kind = random.choice(KINDS[design.model.config.fbt is not None])
         event: dict[str, Any] = {"at": random.choice((0, 50, 200, 900)), "event": kind}
         if len(applications) > 1:
             event["app"] = name
@@ -221,34 +175,35 @@ def _events(random: Random, design: Design) -> list[Mapping[str, Any]]:
             event["of"] = event["address"] // 2**12 * 2**12
         if kind == "protect":
             event["permission"] = random.choice(("read", "read-write"))
-        found.append(event)
-    return found
+        yield event
 
 
 def arrays_of(design: Design) -> list[tuple[str, list[tuple[int, int]]]]:
     """Names of the applications, and base and bytes of each of their arrays."""
-    from gpusim.runs.tenants import assign_sms
-
     return [
-        (tenant.name, [(one.base, one.bytes) for one in tenant.application.buffers])
-        for tenant in assign_sms(design.model, design.workload)
+        (spec.name, [(one.base, one.bytes) for one in spec.start().buffers])
+        for spec in design.workload.applications
     ]
+
+
+def read_design(path: Path) -> Design:
+    """The design of a file that a failure left."""
+    found = tomllib.loads(path.read_text(encoding="utf-8"))
+    made = MadeModel.of(found["base"], tuple(found["recipes"]), found["settings"])
+    work = Work(tuple(App(**app) for app in found["apps"]), found["relaunch"])
+    records, events = tuple(found["records"]), tuple(found["events"])
+    return Design(made, work, events, found["options"], records)
 
 
 def write_design(design: Design, folder: Path) -> str:
     """Write files of a design; returns the command that runs it."""
-    from gpusim.traces.recorder import record_trace
-
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / "case.toml").write_text(design.text(), encoding="utf-8")
     (folder / "model.toml").write_text(design.model.to_toml(), encoding="utf-8")
-    command = "gpusim run model.toml"
-    if design.programs:
-        text = workload_text(design.programs, design.names)
-        (folder / "workload.toml").write_text(text, encoding="utf-8")
-        command += f" workload.toml --scale {_SCALE}"
-    else:
-        record_trace(design.workload, folder / "trace.h5", design.model.config.sm.warp_size)
-        command += " trace.h5"
+    (folder / "workload.toml").write_text(design.work.text(), encoding="utf-8")
+    command = "gpusim run model.toml workload.toml --scale smoke"
+    if any(app.workload == MADE_UP for app in design.work.apps):
+        command += " --allow-code"
     if design.events:
         write_events(design, folder / "events.jsonl")
         command += " --events events.jsonl"

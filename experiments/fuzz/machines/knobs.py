@@ -9,7 +9,7 @@ from random import Random
 import gpusim.machine.check_policies  # noqa: F401  (importing it registers all policies)
 from gpusim.config.choices import CHOICES
 from gpusim.config.load import LoadedModel
-from gpusim.core.registry import SLOT, policy_names
+from gpusim.core.registry import SLOT, Slot, policy_names
 from gpusim.files.structure import attributes_of
 
 Setting = int | float | str | bool
@@ -45,6 +45,15 @@ def _values(model: LoadedModel) -> dict[str, Setting]:
         for one in model.values
         if one.key not in _LEFT_ALONE and isinstance(one.value, int | float | str)
     }
+
+
+def policy_keys(model: LoadedModel) -> list[tuple[str, Slot]]:
+    """The keys that name a policy, and the slots that these fill."""
+    return [
+        (".".join(key), attribute.metadata[SLOT])
+        for key, attribute, _ in attributes_of(model.config)
+        if SLOT in attribute.metadata
+    ]
 
 
 def _choices(model: LoadedModel) -> set[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import re
 import subprocess
 import sys
 import tomllib
@@ -11,12 +13,17 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import tomli_w
 from attrs import evolve
 
 import gpusim
-from experiments.fuzz.machines.designs import Design, workload_of, write_design, write_events
-from experiments.fuzz.machines.programs import addresses
+from experiments.fuzz.machines.counted import counted_by_hand
+from experiments.fuzz.machines.designs import Design, write_design, write_events
+from experiments.fuzz.machines.invariants import columns_of
+from experiments.fuzz.machines.lone import LONE
+from experiments.fuzz.machines.models import MadeModel
+from experiments.fuzz.machines.programs import Work
 from gpusim.core.errors import UserError
 from gpusim.results.result import Result
 
@@ -26,20 +33,20 @@ Relation = Callable[[Random, Design, Result], Iterator[str]]
 
 def run(design: Design, **options: Any) -> Result:
     """Run a design."""
+    options = {**design.options, **options}
     if not design.events:
-        return gpusim.simulate(design.model, design.workload, **design.options, **options)
+        return gpusim.simulate(design.model, design.workload, **options)
     with TemporaryDirectory() as folder:
         events = write_events(design, Path(folder) / "events.jsonl")
-        return gpusim.simulate(
-            design.model, design.workload, events=events, **design.options, **options
-        )
+        return gpusim.simulate(design.model, design.workload, events=events, **options)
 
 
 def again(_random: Random, design: Design, result: Result) -> Iterator[str]:
     """The same run has the same digest, with nothing recorded."""
     with run(design) as other:
-        if other.digest != result.digest:
+        if not design.events and other.digest != result.digest:  # the digest has the file's name
             yield f"the digest is {result.digest}, and {other.digest} when it is run again"
+        yield from _differ(result, other, {})
 
 
 def of_the_file(random: Random, design: Design, result: Result) -> Iterator[str]:
@@ -51,19 +58,25 @@ def of_the_file(random: Random, design: Design, result: Result) -> Iterator[str]
         path = Path(folder) / "model.toml"
         mixed = {name: document[name] for name in names}
         path.write_text(tomli_w.dumps(mixed), encoding="utf-8")
-        with run(evolve(design, model=gpusim.load_model(str(path)))) as other:
-            if other.digest != result.digest:
-                yield f"tables in the order {', '.join(names)} change the result"
+        model = gpusim.load_model(str(path))
+        if model.config != design.model.config:
+            yield f"tables in the order {', '.join(names)} make another machine"
+        with run(design.with_model(evolve(design.made, model=model))) as other:
+            yield from _differ(result, other, {})
 
 
 def of_other_names(_random: Random, design: Design, result: Result) -> Iterator[str]:
     """Names of applications change no number."""
-    if not design.programs or design.events or design.options:
+    if design.events or design.options:
         return
-    names = tuple(f"a longer name {index}" for index in range(len(design.names)))
-    named = evolve(design, workload=workload_of(design.programs, names))
-    with run(named) as other:
-        yield from _differ(result, other, dict(zip(names, design.names, strict=True)))
+    names = {f"a longer name {index}": app.name for index, app in enumerate(design.work.apps)}
+    apps = zip(names, design.work.apps, strict=True)
+    named = tuple(evolve(app, name=name) for name, app in apps)
+    if len(named) == 1:  # a made-up program has the name of its program there
+        names = {named[0].name: design.workload.applications[0].name}
+    with run(design.with_work(Work(named, design.work.relaunch))) as other:
+        known = {**names, other.applications["name"][0]: result.applications["name"][0]}
+        yield from _differ(result, other, known)
 
 
 def cut_after_the_end(_random: Random, design: Design, result: Result) -> Iterator[str]:
@@ -75,136 +88,241 @@ def cut_after_the_end(_random: Random, design: Design, result: Result) -> Iterat
         yield from _differ(result, other, {})
 
 
-def cut_half_way(_random: Random, design: Design, result: Result) -> Iterator[str]:
-    """A run that is stopped half-way has done no more than the whole one."""
-    if design.options or len(design.names) > 1:
+def cut_somewhere(random: Random, design: Design, result: Result) -> Iterator[str]:
+    """A run that is stopped has done, up to then, what the whole one has done."""
+    if design.options or design.work.relaunch:
         return
-    until = [f"{max(result.summary['cycles'] // 2, 1)}cycles"]
-    with run(evolve(design, options={"until": until})) as other:
+    cycle = max(int(result.summary["cycles"] * random.random()), 1)
+    records = ("requests", "walks", "dram", "intervals")
+    with run(evolve(design, options={"until": [f"{cycle}cycles"]}), record=records) as other:
         for name in ("instructions", "transactions"):
             if other.summary[name] > result.summary[name]:
-                yield f"{name}: {other.summary[name]} of a half, {result.summary[name]} of all"
+                yield f"{name}: {other.summary[name]} of a part, {result.summary[name]} of all"
+        for name, end in (("requests", "end"), ("walks", "finished"), ("dram", "finished")):
+            tables = result.table(name), other.table(name)
+            first, second = (one[one[end] < cycle].to_numpy() for one in tables)
+            if first.shape != second.shape or (first != second).any():
+                yield f"{name} that end before cycle {cycle} are {len(first)} and {len(second)}"
+
+
+def late_events(_random: Random, design: Design, result: Result) -> Iterator[str]:
+    """Events of pages after the end change nothing."""
+    if design.events or design.options:
+        return
+    event = {"at": int(result.summary["cycles"]) + 10, "event": "shootdown"}
+    if len(design.names) > 1:
+        event["app"] = design.names[0]
+    with run(evolve(design, events=(event,))) as other:
+        yield from _differ(result, other, {})
+
+
+def patient(_random: Random, design: Design, result: Result) -> Iterator[str]:
+    """A watchdog with more patience changes nothing."""
+    made = _changed(design, {"watchdog": "3000000 cycles"})
+    with run(design.with_model(made)) as other:
+        yield from _differ(result, other, {})
+
+
+_REAL = re.compile(r"[0-9.]+ ?([num]?s|[KMGT]?i?B/s)")
+
+
+def scaled_clock(_random: Random, design: Design, result: Result) -> Iterator[str]:
+    """Twice the clocks of core and DRAM: as many cycles, where no time is told in seconds."""
+    values = [one.value for one in design.model.values]
+    if any(isinstance(one, str) and _REAL.fullmatch(one) for one in values):
+        return
+    if any(app.parameters.get("calls") for app in design.work.apps):
+        return  # calls take microseconds
+    clocks = {
+        "clock": f"{2 * design.model.config.clock} Hz",
+        "dram.clock": f"{2 * design.model.config.dram.clock} Hz",
+    }
+    with run(design.with_model(_changed(design, clocks))) as other:
+        yield from _differ(result, other, {})
+
+
+def _changed(design: Design, settings: dict[str, Any]) -> MadeModel:
+    made = design.made
+    return MadeModel.of(made.base, made.recipes, {**made.settings, **settings}, made.parts)
+
+
+def recorded(_random: Random, design: Design, result: Result) -> Iterator[str]:
+    """A recorded trace of the programs runs as they do."""
+    from gpusim.traces.recorder import record_trace
+
+    config = design.model.config
+    if design.options or design.events or config.side_caches or config.sm.arithmetic:
+        return
+    if any(app.place for app in design.work.apps):
+        return
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "trace.h5"
+        record_trace(design.workload, path, config.sm.warp_size)
+        work = gpusim.load_workload(str(path))
+        with gpusim.simulate(design.model, work) as other:
+            yield from _differ(result, other, {})
+
+
+def kept(random: Random, design: Design, _result: Result) -> Iterator[str]:
+    """A run from a checkpoint is the run that skips as much."""
+    if design.events or design.options:
+        return
+    skip = random.choice(("1launches", "2launches", "1blocks"))
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "checkpoint.h5"
+        gpusim.checkpoint(design.model, design.workload, path, skip=skip)
+        with (
+            gpusim.simulate(design.model, design.workload, start=path) as one,
+            gpusim.simulate(design.model, design.workload, skip=skip) as other,
+        ):
+            yield from _differ(one, other, {})
+
+
+def costs(_random: Random, design: Design, result: Result) -> Iterator[str]:
+    """Measuring what translation costs changes nothing of the run."""
+    if set(design.options) & {"sample", "until", "skip"}:
+        return
+    with run(design, cost=True) as other:
+        yield from _differ(result, other, {})
+        for name, value in other.summary.items():
+            if "cost_" in name and not np.isfinite(value):
+                yield f"{name} is {value}"
 
 
 def in_another_process(_random: Random, design: Design, result: Result) -> Iterator[str]:
     """Another process, of the other form where `OTHER` names its interpreter, has this digest."""
     with TemporaryDirectory() as folder:
         place = Path(folder)
-        write_design(design, place)
-        if not design.programs:
-            return  # a recorded trace has another name, which the digest has, too
-        command = [OTHER[0], "-m", "gpusim", "run", "model.toml", "workload.toml"]
-        command += ["--scale", "smoke", "--json", "--quiet"]
-        if design.events:
-            command += ["--events", "events.jsonl"]
-        for name, value in design.options.items():
-            for one in value if isinstance(value, list) else [value]:
-                command += [f"--{name}", one]
-        done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)  # noqa: S603
+        command = write_design(design, place).split(" ", 1)[1].replace("'", "\0")
+        words = [one.replace("\1", " ") for one in _words(command)]
+        done = subprocess.run(  # noqa: S603  (our own program)
+            [OTHER[0], "-m", "gpusim", *words, "--json", "--quiet"],
+            cwd=place,
+            env={"PYTHONPATH": str(Path(__file__).parents[3]), "PATH": ""},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         if done.returncode:
             yield f"another process ended with {done.returncode}: {done.stderr[-500:]}"
-        elif result.digest not in done.stdout:
+        elif len(design.names) > 1 and result.digest not in done.stdout:
             yield "the digest is another one in another process"
+
+
+def _words(command: str) -> list[str]:
+    """Words of a command, those between NULs as one."""
+    parts = command.split("\0")
+    return [
+        word for place, part in enumerate(parts) for word in ([part] if place % 2 else part.split())
+    ]
 
 
 OTHER = [sys.executable]
 """The interpreter of `in_another_process`."""
 
 
-def two_alike(random: Random, design: Design, _result: Result) -> Iterator[str]:
+def looked_at(random: Random, design: Design, result: Result) -> Iterator[str]:
+    """Whatever a run is, its numbers can be shown, and a copy of it is alike."""
+    del random, design
+    result.to_json()
+    result._repr_html_()
+    other = copy.deepcopy(result)
+    yield from _differ(result, other, {})
+
+
+def two_alike(_random: Random, design: Design, _result: Result) -> Iterator[str]:
     """Two equal programs on a machine do the same work."""
-    if not design.programs:
-        return
-    twin = (design.programs[0], design.programs[0])
-    names = ("one", "two")
-    work = evolve(design, workload=workload_of(twin, names), names=names, events=(), options={})
-    with run(work) as result:
+    app = evolve(design.work.apps[0], name="one", place={})
+    work = Work((app, evolve(app, name="two")))
+    twin = evolve(design.with_work(work), events=(), options={})
+    with run(twin) as result:
         rows = result.applications
         for what in ("launches", "blocks", "warps"):
             if rows[what].nunique() > 1:
                 yield f"two equal programs have {rows[what].tolist()} {what}"
-
-
-def larger_tlb(random: Random, design: Design, _result: Result) -> Iterator[str]:
-    """More ways of an LRU TLB never mean fewer hits of one warp whose loads come one by one."""
-    plain = gpusim.load_model("tiny", overrides=_lone(random))
-    first = next(iter(plain.config.tlb))
-    ways = random.choice((1, 2, 4))
-    sets = random.choice((1, 2, 8))
-    work = addresses(random, alone=True)
-    hits = []
-    for times in (1, 2, 4):
-        settings = {f"tlb.{first}.ways": ways * times, f"tlb.{first}.entries": ways * times * sets}
-        model = gpusim.load_model("tiny", overrides={**plain.overrides, **settings})
-        with gpusim.simulate(model, work) as result:
-            rows = result.counters
-            own = rows[(rows["component"] == f"tlb/{first}") & (rows["counter"] == "hits")]
-            hits.append(int(own["value"].sum()))
-    if sorted(hits) != hits:
-        yield f"hits of {ways} ways, of twice and of four times as many: {hits}"
-
-
-def ideal_is_no_slower(random: Random, design: Design, _result: Result) -> Iterator[str]:
-    """Without misses of TLBs, one warp whose loads come one by one is no slower.
-
-    Where DRAM's latency is fixed: else a walk may leave a row open, or move a refresh.
-    """
-    work, settings = addresses(random, alone=True), _lone(random)
-    cycles = {}
-    for name in ("ideal-dram", "ideal-dram+ideal-tlb", "ideal-dram+ideal-l2-tlb"):
-        model = gpusim.load_model("tiny", [name], overrides=settings)
-        with gpusim.simulate(model, work) as result:
-            cycles[name] = result.summary["cycles"]
-    if max(cycles.values()) > cycles["ideal-dram"]:
-        yield f"an ideal TLB is slower: {cycles}"
-
-
-def _lone(random: Random) -> dict[str, Any]:
-    """Settings of a machine for one warp: other sizes and latencies, LRU everywhere."""
-    return {
-        "tlb.L2.entries": random.choice((16, 32, 64)),
-        "tlb.L2.latency": f"{random.choice((1, 10, 60))} cycles",
-        "walk.walkers": random.choice((1, 2)),
-        "walk.cost": random.choice(("memory", "fixed")),
-        "l1.translation": random.choice(("before", "parallel")),
-        "l2.latency": f"{random.choice((1, 10, 100))} cycles",
-    }
+        counters = result.counters
+        for what in ("instructions", "loads", "stores"):
+            own = counters[(counters["component"] == "sm") & (counters["counter"] == what)]
+            sums = [int(own["value"][own["app"] == name].sum()) for name in ("one", "two")]
+            if sums[0] != sums[1]:
+                yield f"two equal programs have {sums} {what}"
 
 
 def _differ(one: Result, other: Result, names: dict[str, str]) -> Iterator[str]:
     """Counters that differ, by component; `names` of the other's applications are those of one."""
-    keys = ["component", "instance", "app", "counter"]
-    first = one.counters.set_index(keys)["value"]
-    rows = other.counters
-    second = rows.assign(app=rows["app"].replace(names)).set_index(keys)["value"]
-    if list(first.index) != list(second.index):
-        yield "they have other counters"
+    first, second = _by_key(one, {}), _by_key(other, names)
+    if first.keys() != second.keys():
+        odd = sorted(first.keys() ^ second.keys())[:3]
+        yield f"they have other counters: {odd}"
         return
-    for key in first.index[(first != second).to_numpy()][:3]:
+    wrong = [key for key, value in first.items() if second[key] != value]
+    for key in wrong[:3]:
         yield f"{'.'.join(map(str, key))}: {first[key]} and {second[key]}"
+    if not wrong and one.summary["cycles"] != other.summary["cycles"]:
+        yield f"{one.summary['cycles']} and {other.summary['cycles']} cycles"
+
+
+def _by_key(result: Result, names: dict[str, str]) -> dict[tuple[Any, ...], Any]:
+    columns = columns_of(result, "counters", _COUNTERS)
+    components, instances, apps, counters, values = (one.tolist() for one in columns.values())
+    apps = [names.get(name, name) for name in apps]
+    keys = zip(components, instances, apps, counters, strict=True)
+    return dict(zip(keys, values, strict=True))
+
+
+_COUNTERS = ("component", "instance", "app", "counter", "value")
+
+
+def by_hand(_random: Random, design: Design, result: Result) -> Iterator[str]:
+    """What is counted is what the program's code asks for."""
+    yield from counted_by_hand(design, result)
 
 
 RELATIONS: dict[Relation, int] = {
-    again: 30,
-    of_the_file: 15,
-    of_other_names: 10,
-    cut_after_the_end: 10,
-    cut_half_way: 10,
-    two_alike: 10,
-    larger_tlb: 6,
-    ideal_is_no_slower: 6,
-    in_another_process: 1,
+    again: 20,
+    by_hand: 12,
+    of_the_file: 8,
+    of_other_names: 8,
+    cut_after_the_end: 8,
+    cut_somewhere: 12,
+    late_events: 5,
+    patient: 2,
+    scaled_clock: 6,
+    two_alike: 8,
+    recorded: 3,
+    kept: 3,
+    costs: 3,
+    looked_at: 2,
+    **LONE,
+    in_another_process: 0,
 }
-"""How often each of them is tried."""
+"""How often each of them is tried; those of weight 0 one time in a thousand."""
 
-IN_PROCESS: tuple[Relation, ...] = tuple(one for one in RELATIONS if one is not in_another_process)
+_RARELY = 0.001
+
+
+def named(relation: Relation) -> str:
+    """What a relation is called."""
+    return relation.__name__.replace("_", " ")
+
+
+def relation_called(name: str) -> Relation:
+    """The relation of a name."""
+    return next(one for one in RELATIONS if named(one) == name)
+
+
+def choose(random: Random, *, in_process: bool) -> Relation:
+    """A relation, by weight."""
+    if not in_process and random.random() < _RARELY:
+        return in_another_process
+    (chosen,) = random.choices(list(RELATIONS), list(RELATIONS.values()))
+    return chosen
 
 
 def broken(random: Random, relation: Relation, design: Design, result: Result) -> Iterator[str]:
     """What is wrong with a relation; a machine that cannot be run that way says nothing."""
-    name = relation.__name__.replace("_", " ")
     try:
         for line in relation(random, design, result):
-            yield f"{name}: {line}"
+            yield f"{named(relation)}: {line}"
     except UserError:
         return
