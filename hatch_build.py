@@ -197,8 +197,9 @@ def _in_units(sources: list[str]) -> list[str]:
 _INSIDE = ["-fvisibility=hidden", "-fno-semantic-interposition"]
 """Of compilers of POSIX systems: no other library calls into ours, calls within it go straight."""
 
-_WHOLE_PROGRAM = ["-O2", "-flto"]
-"""Units are compiled together: what reads a list, or a port, is part of what calls it."""
+_WHOLE_PROGRAM = (["-O2", "-flto=auto"], ["-O2", "-flto"])
+"""Units are compiled together, by GCC on all cores: what reads a list, or a port, is part of what
+calls it.  The first that the compiler takes is used."""
 
 
 def _takes(options: list[str]) -> bool:
@@ -250,7 +251,7 @@ def compile_modules(modules: list[str]) -> None:
         multi_file=True,
         group_name=f"{PACKAGE}.native",
     )
-    whole = _WHOLE_PROGRAM if _takes(_WHOLE_PROGRAM) else []
+    whole = next((options for options in _WHOLE_PROGRAM if _takes(options)), [])
     inside = [*_INSIDE, *whole]
     for extension in extensions:
         extension.sources = _in_units(extension.sources)
