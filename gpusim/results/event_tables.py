@@ -15,14 +15,14 @@ _KIND = Column(
     "0 load, 1 store, 2 atomic, 3 reduce, 4 walk, 5 write-back",
     flags=("load", "store", "atomic", "reduce", "walk", "write-back"),
 )
-_SM = Column("sm", "i2", "1", "SM; -1 for a request that comes from none")
+_SM = Column("sm", "i2", "1", "SM; -1: none")
 
 EVENTS: Mapping[str, Table] = {
     "intervals": Table(
         "A stay of a warp in one state; the rows of a warp tile its life.",
         (
             Column("sm", "u2", "1", "SM"),
-            Column("warp", "u4", "1", "warp, in the order in which warps started on the GPU"),
+            Column("warp", "u4", "1", "warp, in the order of their starts on the GPU"),
             Column("slot", "u2", "1", "hardware slot of the warp on its SM"),
             _APP,
             Column("state", "u1", "1", "state, as in stalls/state"),
@@ -31,7 +31,7 @@ EVENTS: Mapping[str, Table] = {
         ),
     ),
     "walks": Table(
-        "A page walk, in the order in which walks ended.",
+        "A page walk, in the order of their ends.",
         (
             Column("asid", "u2", "1", "address space"),
             Column("vpn", "i8", "1", "virtual page number"),
@@ -44,7 +44,7 @@ EVENTS: Mapping[str, Table] = {
         ),
     ),
     "walk_reads": Table(
-        "A page-table entry that a walk read from memory, in the order in which reads ended.",
+        "A page-table entry that a walk read from memory, in the order of their ends.",
         (
             Column("asid", "u2", "1", "address space of the walk"),
             Column("vpn", "i8", "1", "virtual page number of the walk"),
@@ -54,7 +54,7 @@ EVENTS: Mapping[str, Table] = {
         ),
     ),
     "dram": Table(
-        "A request of a DRAM channel, in the order in which the controllers announced them.",
+        "A request of a DRAM channel, as the controllers announced them.",
         (
             Column("channel", "u2", "1", "channel"),
             Column("bank", "u2", "1", "bank of the channel"),
@@ -74,7 +74,7 @@ EVENTS: Mapping[str, Table] = {
         (
             _APP,
             _SM,
-            Column("warp", "i8", "1", "warp, as in intervals; -1 for a request of none"),
+            Column("warp", "i8", "1", "warp, as in intervals; -1: none"),
             _KIND,
             Column("vline", "i8", "1", "virtual line number"),
             Column("begin", "i8", "cycle", "its instruction was issued"),
@@ -182,7 +182,7 @@ EVENTS: Mapping[str, Table] = {
         ),
     ),
     "transfers": Table(
-        "What moved over the link to the host, in the order in which it was sent.",
+        "What moved over the link to the host, as it was sent.",
         (
             _APP,
             Column("to_host", "u1", "1", "1 to the host, 0 to the device"),
@@ -193,7 +193,7 @@ EVENTS: Mapping[str, Table] = {
         ),
     ),
     "links": Table(
-        "A packet on a link between GPUs of a node, in the order in which they were sent.",
+        "A packet on a link between GPUs of a node, as they were sent.",
         (
             _APP,
             Column("link", "u2", "1", "number of the link"),
@@ -205,7 +205,7 @@ EVENTS: Mapping[str, Table] = {
         ),
     ),
     "moves": Table(
-        "A page that moved from one GPU of a node to another one, in the order of their ends.",
+        "A page that moved between GPUs of a node, in the order of their ends.",
         (
             _APP,
             Column("vpn", "i8", "1", "virtual page number of its first page"),
@@ -245,8 +245,8 @@ EVENTS: Mapping[str, Table] = {
             _APP,
             Column("asid", "u2", "1", "address space of the access"),
             Column("vline", "i8", "1", "virtual line number of the access"),
-            Column("leading_asid", "u2", "1", "address space under which the line is cached"),
-            Column("leading_vline", "i8", "1", "virtual line number under which it is cached"),
+            Column("leading_asid", "u2", "1", "address space of the cached line"),
+            Column("leading_vline", "i8", "1", "virtual line number of the cached line"),
         ),
     ),
 }
