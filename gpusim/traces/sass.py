@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from gpusim.core.errors import few, nearest
+from gpusim.core.untrusted import brief
 from gpusim.core.warp_program import Op
 from gpusim.traces.sass_unmodelled import UNMODELLED
 
@@ -153,7 +154,7 @@ def access_bytes(opcode: str, field: int = 0) -> int:
         raise ValueError(f"a lane accesses {field} bytes; must be a power of two")
     size = stated or field or signed_bytes(opcode) or 4
     if size > MOST_LANE_BYTES and base_opcode(opcode) not in BULK_OPCODES:
-        raise ValueError(f"a lane accesses {size} bytes; at most {MOST_LANE_BYTES}")
+        raise ValueError(f"a lane accesses {brief(size)} bytes; at most {MOST_LANE_BYTES}")
     return size
 
 

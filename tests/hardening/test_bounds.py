@@ -66,9 +66,9 @@ def test_bombs_are_refused(tmp_path: Path):
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("(2,1,1)", "(99999999999,1,1)", "grid dim = .* thread blocks; at most"),
+        ("(2,1,1)", "(99999999999,1,1)", "grid dim = .* blocks along x; at most"),
         ("(32,1,1)", "(99999999999,1,1)", "block dim = .* threads of a block; at most"),
-        ("LDG.E.128", "LDG.E.99999999999", "accesses 1.25e\\+10 bytes; at most 4096"),
+        ("LDG.E.128", "LDG.E.99999999999", "accesses 1.25e\\+10 bytes; at most 32"),
         ("nregs = 16", "nregs = 99999999999", "nregs = .* registers"),
         ("0x7f8000000000 16", "0xfffffffffffffff 16", "more than 57 bits"),
         ("0008 ffffffff", f"{'f' * 5000} ffffffff", "counter f{20} has more than 57 bits"),
