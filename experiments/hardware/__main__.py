@@ -4,6 +4,7 @@
 ``gpusim study hardware --model v100 --points FOLDER`` draws what was measured before
 ``gpusim study hardware --programs --reference FOLDER``
 ``gpusim study hardware --kernels --reference docs/tables/h100``
+``gpusim study hardware --published``
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from experiments.hardware.measure import (
 from experiments.hardware.pictures import draw
 from experiments.hardware.plateaus import wanted
 from experiments.hardware.programs import MODEL, PROGRAMS, beside_hardware, run_program
+from experiments.hardware.published import PUBLISHED, beside_published, rate
 from experiments.hardware.real_kernels import KERNELS, beside_measured, run_kernel
 from experiments.hardware.reference import Measured, read_curves
 from experiments.hardware.stride_curves import POINTWISE, WORDS, read_stride_curves
@@ -160,6 +162,21 @@ def kernels(names: list[str], reference: Path, out: Path, jobs: int) -> None:
     _print(table, "h100: cycles of kernels without their launch, simulated and of an H100")
 
 
+def published(models: list[str], out: Path, jobs: int) -> None:
+    """Run kernels of which rates are published, and print both."""
+    allowed = dict.fromkeys(one.model for one in PUBLISHED)
+    for name in models:
+        if name not in allowed:
+            raise UserError(f"--published {name}: none of them; allowed: {', '.join(allowed)}")
+    chosen = {(one.model, one.ours) for one in PUBLISHED if one.model in (models or allowed)}
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        futures = {one: pool.submit(rate, *one) for one in sorted(chosen)}
+        done = track(futures.items(), f"{len(chosen)} kernels", console=Console(stderr=True))
+        table = beside_published({one: future.result() for one, future in done})
+    table.to_csv(out / "published.csv", index=False)
+    _print(table.drop(columns="source"), "GB/s published and simulated, and our time by theirs")
+
+
 def show(held: Held) -> None:
     """Print the comparison, or our points if there is nothing to compare with."""
     compared = held.table()
@@ -212,6 +229,12 @@ def _parser() -> argparse.ArgumentParser:
         help="run real kernels on h100 instead: these, or all",
     )
     parser.add_argument(
+        "--published",
+        nargs="*",
+        metavar="MODEL",
+        help="run kernels of which rates are published instead: on these models, or all",
+    )
+    parser.add_argument(
         "--points",
         type=Path,
         metavar="FOLDER",
@@ -244,6 +267,9 @@ def main() -> None:
     try:
         if arguments.programs is not None:
             programs(arguments.programs, arguments.reference, arguments.out, arguments.jobs)
+            return
+        if arguments.published is not None:
+            published(arguments.published, arguments.out, arguments.jobs)
             return
         if arguments.kernels is not None:
             kernels(arguments.kernels, arguments.reference, arguments.out, arguments.jobs)

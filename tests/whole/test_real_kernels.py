@@ -10,8 +10,10 @@ import pandas as pd
 import pytest
 
 from experiments.hardware.held_back import HELD_BACK
-from experiments.hardware.kernels import inputs, irregular
+from experiments.hardware.kernels import inputs, irregular, published
 from experiments.hardware.measure import model_of
+from experiments.hardware.published import KERNELS as PUBLISHED_KERNELS
+from experiments.hardware.published import PUBLISHED, beside_published
 from experiments.hardware.real_kernels import KERNELS, beside_measured, run_kernel
 from gpusim.core.errors import UserError
 from gpusim.programs import writing as gpu
@@ -69,6 +71,26 @@ def test_levels_are_those_of_a_search() -> None:
     for vertex in np.flatnonzero(found == 3):
         (sources,) = np.nonzero(graph.column == vertex)
         assert 2 in found[sources // 8]
+
+
+def test_published_rates_are_of_kernels_and_models_that_are_there() -> None:
+    rates = {(one.model, one.ours): (2 * one.rate, "") for one in PUBLISHED}
+    table = beside_published(rates)
+    assert (table["time"] == 0.5).all()
+    assert set(table["model"]) == {"v100", "a100"}
+    ours = {one.ours for one in PUBLISHED}
+    assert ours >= set(PUBLISHED_KERNELS)
+    assert all(name.startswith("stream-") for name in ours.difference(PUBLISHED_KERNELS))
+
+
+def test_a_store_across_writes_a_part_of_many_sectors() -> None:
+    """Half a row of 16 words a lane: eight bytes of 16 sectors a store, and whole rows of loads."""
+    memory = gpu.AddressSpace()
+    a, b = (memory.blank(name, 64 * 64, np.float32) for name in "ab")
+    launch = published.transpose_16[(4, 4), (16, 16)](a, b, 64, by_column=False)
+    (chunk,) = launch.run_block(0, 32)
+    sectors = [len(np.unique(lanes // 32)) for lanes in chunk.address[:, 0]]
+    assert sectors == [4, 16]
 
 
 def test_a_folder_without_the_table_is_said_to_be_one(tmp_path: Path) -> None:
