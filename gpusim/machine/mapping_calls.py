@@ -17,6 +17,7 @@ from gpusim.core.law import Law, laws_of
 from gpusim.core.mapping import ASID_SHIFT, Mapping
 from gpusim.core.mapping_calls import MappingCall
 from gpusim.core.metrics import Metric, PerCycle, Total, declare_metrics
+from gpusim.hardware.walk import NodeTable
 from gpusim.machine.pages import Pages
 from gpusim.machine.tenants import Tenant
 
@@ -59,13 +60,14 @@ class MappingCalls(Component):
     """The host's driver: maps and unmaps pieces for all applications, one after the other.
 
     A piece is mapped as a whole when the time of its call has passed.  What is unmapped is shot
-    down in one cycle, and its call ends when that is acknowledged.
+    down in one cycle, and its call ends when that is acknowledged.  On a node pages go where
+    placement puts them; where that depends on who asks, to the first GPU of the application.
 
     Args:
         env: the environment.
         config: the machine.
         pages: all pages.
-        apps: how many applications there are.
+        gpus: the first GPU of each application.
     """
 
     path = name = "mapping_calls"
@@ -80,7 +82,9 @@ class MappingCalls(Component):
         ),
     )
 
-    def __init__(self, env: EventLoop, config: GpuConfig, pages: Pages, apps: int) -> None:
+    def __init__(
+        self, env: EventLoop, config: GpuConfig, pages: Pages, gpus: Sequence[int]
+    ) -> None:
         times = config.mapping_calls or MappingCallsConfig()
         self._env = env
         self._pages = pages
@@ -89,7 +93,8 @@ class MappingCalls(Component):
         self._message, self._rest = shootdown_parts(config.shootdown, config.clock)
         self._free_at = 0
         self._waiting = 0
-        self._counters = [MappingCallCounters() for _ in range(apps)]
+        self._gpus = gpus
+        self._counters = [MappingCallCounters() for _ in gpus]
         self._whole = MappingDriverCounters()
         pages.table.on_map.append(self._mapped)
         pages.table.on_unmap.append(self._unmapped)
@@ -125,6 +130,8 @@ class MappingCalls(Component):
         """Give a piece frames; what an earlier run of its application has mapped keeps its own."""
         table, counters = self._pages.table, self._counters[app]
         counters.pieces_mapped += 1
+        if isinstance(table, NodeTable):
+            table.asking = self._gpus[app]
         first, end = address >> table.page_shift, address + size >> table.page_shift
         for vpn in range(first, end):
             if table.find(app << ASID_SHIFT | vpn) is None:
@@ -195,4 +202,5 @@ def calls_of(
             f"array {array!r} of {name!r} is mapped piece by piece by its program, and lies on the "
             "device: not with demand paging (table [paging])"
         )
-    return MappingCalls(env, config, pages, len(tenants))
+    gpus = [tenant.sms[0] // config.sm.count for tenant in tenants]
+    return MappingCalls(env, config, pages, gpus)

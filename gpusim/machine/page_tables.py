@@ -98,7 +98,7 @@ class PageTables:
 
         Raises:
             UserError: an array lies with a GPU that the application does not have, or is one that
-                its program maps, on a node.
+                its program maps, on a node whose pages may move.
         """
         for one in arrays:
             if one.gpu is not None and one.gpu >= len(gpus):
@@ -106,10 +106,10 @@ class PageTables:
                     f"array {one.name!r} lies with GPU {one.gpu}, and {name!r} has {len(gpus)}, "
                     "numbered from 0 on: set node.gpus, or run it with fewer"
                 )
-            if one.piece and self.homes is not None:
+            if one.piece and any(isinstance(own, FarTable | MovingTable) for own in self.walked):
                 raise UserError(
-                    f"array {one.name!r} of {name!r} is mapped piece by piece by its program, "
-                    "which a node does not have yet: take one GPU"
+                    f"array {one.name!r} of {name!r} is mapped piece by piece by its program, and "
+                    "pages that it maps cannot move: leave out node.host_mmu"
                 )
         if self.homes is not None:
             self.homes.begin(asid, arrays, gpus)

@@ -12,6 +12,7 @@ import pytest
 
 import gpusim
 from gpusim.config.mapping_calls import MappingCallsConfig
+from gpusim.config.node import HostMmuConfig
 from gpusim.config.paging import PagingConfig
 from gpusim.config.schema import GpuConfig, PolicyConfig, ShootdownConfig
 from gpusim.core.errors import UserError
@@ -19,9 +20,11 @@ from gpusim.core.mapping_calls import MappingCall
 from gpusim.core.streams import StreamUse
 from gpusim.core.warp_program import Buffer, Launch
 from gpusim.files.units import cycles
+from gpusim.hardware.walk import NodeTable
 from gpusim.machine import Tenant
 from gpusim.programs.device import AddressSpace
 from tests.machine.bench import SMALL, Run, ScriptedApplication, ScriptedLaunch, change
+from tests.machine.node_bench import node
 from tests.machine.test_latency import BASE
 
 PAGE = 4096
@@ -193,6 +196,53 @@ def test_what_cannot_be_is_refused() -> None:
         run(maps(0), touches(0), config=attrs.evolve(TIMED, paging=PagingConfig()))
     with pytest.raises(UserError, match=r"no whole pages of memory\.page = 2048 KiB"):
         run(maps(0), touches(0), config=change(TIMED, memory={"page": 2 << 20}))
+
+
+# -- nodes -------------------------------------------------------------------------------------
+
+
+def run_on_node(config: GpuConfig, *launches: Launch, first: int = 0, array: Buffer = ARRAY) -> Run:
+    application = ScriptedApplication(launches, buffers=(array,))
+    assert config.node is not None
+    sms = range(first * config.sm.count, config.node.gpus * config.sm.count)
+    return Run.of(config, [Tenant("scripted", application, sms)])
+
+
+@pytest.mark.parametrize("tables", ["shared", "per-gpu"])
+def test_pieces_are_mapped_to_the_memories_of_a_node(tables: Any) -> None:
+    config = node(2, TIMED, page_tables=tables)
+    launches = maps(0, 1), touches(*range(32)), unmaps(0), maps(2), touches(*range(16, 48))
+    done = run_on_node(config, *launches)
+    table = done.machine.page_table
+    assert isinstance(table, NodeTable)
+    places = {one.vpn - BASE // PAGE: table.gpu_of(one.pfn) for one in table.pages_of(0)}
+    assert places == {page: page % 2 for page in range(16, 48)}, "pages take turns"
+    assert lengths(done)[0] == 2 * MAP
+    counted = ("call_pages_mapped", "call_pages_unmapped", "call_pages_resident")
+    assert [done.count("mapping_calls", name) for name in counted] == [48, 16, 32]
+    with pytest.raises(UserError, match="reserved and not mapped"):
+        run_on_node(config, *launches, touches(3))
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_without_placement_pieces_go_to_the_programs_first_gpu(first: int) -> None:
+    config = node(2, TIMED, placement=PolicyConfig("first-touch"))
+    for array, gpu in ((ARRAY, first), (attrs.evolve(ARRAY, gpu=1 - first), 1)):
+        done = run_on_node(config, maps(0), touches(*range(16)), first=first, array=array)
+        table = done.machine.page_table
+        assert isinstance(table, NodeTable)
+        assert {table.gpu_of(one.pfn) for one in table.pages_of(0)} == {gpu}
+
+
+def test_pages_that_may_move_are_refused() -> None:
+    config = node(
+        2,
+        TIMED,
+        host_mmu=HostMmuConfig(cycles(30), 4, 2, cycles(50)),
+        remote=PolicyConfig("on-touch"),
+    )
+    with pytest.raises(UserError, match=r"cannot move: leave out node\.host_mmu"):
+        run_on_node(config, maps(0), touches(0))
 
 
 # -- programs ----------------------------------------------------------------------------------

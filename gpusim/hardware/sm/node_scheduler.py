@@ -156,7 +156,7 @@ class NodeScheduler(BlockScheduler):
             if not any(other.works and _runs_on(other, gpu) for other in self._running):
                 self._rates[gpu] = StartRate(self._dispatch)
             begins = self._seats[gpu].begins
-            if begins is not None and not isinstance(one, RunningCopy):
+            if begins is not None and isinstance(one, SharedLaunch):
                 begins()
         super()._begin_work(one)
         if isinstance(one, RunningCopy):
