@@ -164,13 +164,13 @@ def _gateway(
 ) -> Gateway:
     """What joins a GPU to the links: it has the last entrances and links of its networks."""
     requests, replies, domain = system.requests, system.replies, system.domain
-    ports, size = domain.link_ports, config.memory.size
+    ports = domain.link_ports
     sms = len(replies.links) - ports
     return Gateway(
         GatewaySite(
             env,
             domain.index,
-            lambda address: address // size,
+            int(config.memory.size),
             system.own_walks,
             node.link.overhead,
         ),

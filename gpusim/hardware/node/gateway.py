@@ -58,14 +58,14 @@ class GatewaySite:
     Attributes:
         env: the environment.
         gpu: the GPU that it belongs to.
-        owner: the GPU in whose memory an address lies.
+        memory_bytes: of each GPU, whose addresses follow those of the one before.
         walk_read: where a read of a page-table entry goes in this GPU.
         overhead: bytes of each packet beside its data.
     """
 
     env: EventLoop
     gpu: int
-    owner: Callable[[int], int]
+    memory_bytes: int
     walk_read: Callable[[MemoryRequest], Sink]
     overhead: int
 
@@ -109,7 +109,7 @@ class Gateway(Component):
         self._host_answers: Port[MemoryRequest] | None = None
         self._misses: Port[MemoryRequest] | None = None
         self._gpu = site.gpu
-        self._owner = site.owner
+        self._memory_bytes = site.memory_bytes
         self._walk_read = site.walk_read
         self._overhead = site.overhead
         self._ports = ports
@@ -162,7 +162,7 @@ class Gateway(Component):
             if self._coming:
                 self._send_waiting()
             while walks.ready <= now and (read := walks.take()) is not None:
-                self._send(read, self._ways[self._owner(read.address)])
+                self._send(read, self._ways[read.address // self._memory_bytes])
             while walk_answers.ready <= now and (answer := walk_answers.take()) is not None:
                 self._links[answer.route[0]].send(answer)
             upcoming = min(
@@ -188,7 +188,7 @@ class Gateway(Component):
         now = self.env._now
         while link.ready <= now:
             request = link.head()
-            owner = self._owner(request.address)
+            owner = request.address // self._memory_bytes
             if owner >= len(self._ways):
                 self._ask_host(link.take())
                 continue
@@ -212,7 +212,7 @@ class Gateway(Component):
         if misses is None or copies is None:
             return NEVER
         while misses.ready <= now:
-            owner = self._owner(misses.queue[0].address)
+            owner = misses.queue[0].address // self._memory_bytes
             if owner >= len(self._ways):
                 request = misses.take()
                 assert request is not None
@@ -268,22 +268,23 @@ class Gateway(Component):
     def _answer(self, access: MemoryRequest) -> None:
         """The answer to a request of another GPU has come out of the crossbar."""
         assert isinstance(access, RemoteAccess)
-        original = access.original
-        original.trail.append(self.state_numbers[0])
-        original.trail.append(self.env._now)
-        packet = self.back(original, access.source, access.sent_at)
+        packet = access.packet
+        trail = packet.request.trail
+        trail.append(self.state_numbers[0])
+        trail.append(self.env._now)
+        self.turn(packet)
         self._links[packet.route[0]].send(packet)
 
-    def back(self, request: MemoryRequest, source: int, sent_at: int) -> Packet:
-        """The answer to a request of another GPU."""
-        size = self._overhead + _answer_data(request)
-        return Packet(request, self._ways[source], size, sent_at, answer=True)
+    def turn(self, packet: Packet) -> None:
+        """Make the answer of a packet that has brought a request of another GPU."""
+        size = self._overhead + _answer_data(packet.request)
+        packet.turn(self._ways[packet.source], size)
 
     # -- what comes ------------------------------------------------------------------------------
 
     def _arrived(self, packet: Packet) -> None:
         """A packet has come over a link: it is for this GPU, or passes."""
-        self._links[packet.route[packet.hop]].left(packet)
+        packet.hop += 1
         if packet.target != self._gpu:
             self._links[packet.route[packet.hop]].send(packet)
             return
@@ -359,13 +360,12 @@ class WalkReturn(NeverFull):
     def __init__(self, gateway: Gateway, packet: Packet) -> None:
         self.name = gateway.name
         self._gateway = gateway
-        self._source = packet.source
-        self._sent_at = packet.sent_at
+        self._packet = packet
 
     def send(self, item: MemoryRequest, extra_cycles: int = 0) -> None:
         """Send the answer back, when the L2 cache or DRAM has it."""
-        gateway = self._gateway
-        gateway.walk_answers.send(gateway.back(item, self._source, self._sent_at), extra_cycles)
+        self._gateway.turn(self._packet)
+        self._gateway.walk_answers.send(self._packet, extra_cycles)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -389,7 +389,7 @@ class Switch(Component):
     def _run(self) -> Generator[int | None, None, None]:
         while True:
             while (packet := self.arrivals.take()) is not None:
-                self._links[packet.route[packet.hop]].left(packet)
+                packet.hop += 1
                 self._links[packet.route[packet.hop]].send(packet)
             yield self.arrivals.pause()
 

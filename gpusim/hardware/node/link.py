@@ -106,7 +106,6 @@ class NodeLink(Component):
         self._begins = IntList()
         """Cycles in which it begins with packets that it has not begun with."""
         self._arrivals = arrivals
-        self._inside = 0
         self.on_packet: Probe[[int, int, int, int, int, int, int]] = Probe()
 
     def full(self) -> bool:
@@ -137,27 +136,28 @@ class NodeLink(Component):
         counters.bytes_in += size
         counters.wait_cycles += begin // parts - now
         end = self._free_at = begin + size * self._parts_a_byte
-        self._inside += 1
         self._arrivals.send(packet, -(-end // parts) + self._latency - now)
         if self.on_packet.listeners:
             app, ends = packet.request.app, (packet.source, packet.target)
             self.on_packet(app, self.instance, *ends, size, begin // parts, -(-end // parts))
 
-    def left(self, packet: Packet) -> None:
-        """A packet has come out."""
-        self._inside -= 1
-        self.counters[packet.request.app].bytes_out += packet.size
-        packet.hop += 1
+    def _inside(self) -> list[Packet]:
+        """Packets that have not come out, among those of all links to the same end."""
+        number, arrivals = self.instance, self._arrivals.queue
+        return [packet for packet in arrivals if packet.route[packet.hop] == number]
 
     def in_flight(self) -> int:
-        return self._inside
+        return len(self._inside())
 
     def waiting(self) -> Iterator[str]:
-        if self._inside:
-            yield f"{self.name}: {self._inside} packets on their way"
+        if inside := self.in_flight():
+            yield f"{self.name}: {inside} packets on their way"
 
     def recordable(self) -> Iterable[tuple[str, Any]]:
         return (("links", self.on_packet),)
 
     def app_counters(self, app: int) -> Iterable[object]:
-        return (self.counters[app],)
+        counters, inside = self.counters[app], self._inside()
+        moving = sum(packet.size for packet in inside if packet.request.app == app)
+        counters.bytes_out = counters.bytes_in - moving
+        return (counters,)

@@ -30,14 +30,14 @@ class Way:
 
 
 class Packet:
-    """A request on its way to the GPU in whose memory its address lies, or its answer.
+    """A request on its way to the GPU in whose memory its address lies, and then its answer.
 
     Attributes:
         request: it.
         source, target: the GPUs that it goes from and to.
         route: the links that it takes.
         size: bytes, with all that a packet has beside data.
-        hop: how many of the links it has passed.
+        hop: how many of the links it has come out of.
         answer: whether it is one.
         sent_at: when the request left the crossbar of its GPU.
     """
@@ -62,18 +62,25 @@ class Packet:
         self.answer = answer
         self.hop = 0
 
+    def turn(self, way: Way, size: int) -> None:
+        """Become the answer, of some bytes, which goes back a way."""
+        self.source = way.source
+        self.target = way.target
+        self.route = way.route
+        self.size = size
+        self.answer = True
+        self.hop = 0
+
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class RemoteAccess(MemoryRequest):
     """A request of another GPU, as this GPU's memory system sees it: with a trail of its own.
 
     Attributes:
-        original: the request, which waits for it.
-        source: the GPU that it comes from.
-        sent_at: when it left the crossbar there.
+        packet: that has brought the request, which waits for it.
     """
 
-    __slots__ = ("original", "sent_at", "source")
+    __slots__ = ("packet",)
 
     def __init__(self, packet: Packet, link: int, now: int) -> None:
         """An access for the request of a packet that has come.
@@ -97,6 +104,4 @@ class RemoteAccess(MemoryRequest):
             None,
             pair(_INTERCONNECT, now),
         )
-        self.original = original
-        self.source = packet.source
-        self.sent_at = packet.sent_at
+        self.packet = packet
