@@ -14,6 +14,7 @@ from attrs import evolve
 
 import gpusim
 from experiments.fuzz.cases import READ, REFUSED, WRONG
+from experiments.fuzz.machines.agreement import run
 from experiments.fuzz.machines.cases import Case, judged, read_case, run_case
 from experiments.fuzz.machines.coverage import all_tags, holes
 from experiments.fuzz.machines.designs import ALWAYS, Design, make_design, write_design
@@ -21,7 +22,7 @@ from experiments.fuzz.machines.invariants import Columns, Seen, look, violations
 from experiments.fuzz.machines.knobs import keys, other_value
 from experiments.fuzz.machines.models import PARTS, SMALLER, MadeModel, load, make_model
 from experiments.fuzz.machines.programs import MADE_UP, SMALL, App, Work
-from experiments.fuzz.machines.relations import RELATIONS, again, run
+from experiments.fuzz.machines.relations import RELATIONS, again
 from experiments.fuzz.machines.smaller import smaller
 from gpusim.core.errors import UserError
 from gpusim.core.version import form
@@ -81,7 +82,7 @@ def test_each_part_is_one_of_some_machine(part: str) -> None:
 
 
 def test_a_design_is_the_same_again() -> None:
-    one, other = (make_design(Random("7"), make_model(Random("1"))) for _ in range(2))
+    one, other = (make_design(Random("7"), make_model(Random("1"), 5)) for _ in range(2))
     assert one == other
     assert one != make_design(Random("8"), one.made)
 

@@ -22,6 +22,7 @@ from experiments.fuzz.cases import (
     Outcome,
     limited,
 )
+from experiments.fuzz.machines.agreement import run
 from experiments.fuzz.machines.designs import (
     ALWAYS,
     Design,
@@ -37,7 +38,6 @@ from experiments.fuzz.machines.relations import (
     choose,
     named,
     relation_called,
-    run,
 )
 from experiments.fuzz.machines.smaller import smaller
 from gpusim.core.errors import UserError
@@ -52,7 +52,7 @@ CASES_OF_A_MACHINE = 10
 
 @lru_cache(maxsize=2)
 def _machine(seed: int, number: int) -> MadeModel:
-    return make_model(Random(f"{seed}/model/{number}"))
+    return make_model(Random(f"{seed}/model/{number}"), seed + number)
 
 
 def run_case(seed: int, number: int, folder: Path, *, in_process: bool = False) -> Outcome:

@@ -97,7 +97,8 @@ class Design:
                 yield f"{slot} {value.policy}"
         for app in self.work.apps:
             yield f"program {app.workload}"
-            yield from (f"mix {one}" for name, one in app.parameters.items() if name == "mix")
+            if app.workload == MADE_UP:
+                yield f"mix {app.parameters.get('mix', 'loads')}"
             for name in ("streams", "gpus", "copies", "calls"):
                 if app.parameters.get(name):
                     yield f"programs with {name}"

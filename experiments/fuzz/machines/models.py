@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from random import Random
+from typing import TypeVar
 
 from attrs import field, frozen
 
@@ -14,9 +15,11 @@ from gpusim.config.layers import variants_of
 from gpusim.config.load import LoadedModel
 from gpusim.config.recipe import recipe_names
 from gpusim.core.errors import UserError
-from gpusim.core.registry import policy_names
+from gpusim.core.registry import Slot, policy_names
 from gpusim.files.shipped import data_names, find_data
 from gpusim.files.toml_document import read_document
+
+T = TypeVar("T")
 
 _FEW: Mapping[str, Setting] = {
     "sm.count": 2,
@@ -156,7 +159,19 @@ near those of a model do not lead there."""
 
 _PAGED = ("demand-paging", "access-counters", "zero-copy", "coherent-host", "second-memory")
 _NODES = ("mcm-gpu", "mgpusim-r9nano-4", "mi300x-xcds", "dgx-h100")
-_TRIES = 4
+_BEFORE = ("sub-entries",)
+"""What some recipes need below them."""
+
+_SLOTS: Mapping[str, tuple[Slot, ...]] = {
+    "paging": (Slot.PAGE_PREFETCH, Slot.EVICTION, Slot.MIGRATION),
+    "node": (
+        *(Slot.BLOCK_SHARES, Slot.PAGE_PLACEMENT, Slot.REMOTE_PAGES),
+        *(Slot.INVALIDATION, Slot.FORWARDING),
+    ),
+}
+"""By table of a model that may be absent, the slots that are in it."""
+
+_TRIES = 6
 _SETTINGS = (0, 0, 1, 2, 4, 8)
 
 
@@ -212,15 +227,20 @@ def variant_names(base: str) -> tuple[str, ...]:
     return tuple(variants_of(read_document(find_data("models", base))))
 
 
-def make_model(random: Random) -> MadeModel:
-    """A machine that the checks of models accept, half of them tiny ones."""
-    base, recipes = _recipes(random)
+def make_model(random: Random, number: int) -> MadeModel:
+    """A machine that the checks of models accept, half of them tiny ones.
+
+    Args:
+        random: decides.
+        number: of the machine: recipes, parts and policies take turns, one of each a machine.
+    """
+    base, recipes = _recipes(random, number)
     plain = load(base, recipes, {})
-    parts = random.sample(_parts_of(plain), random.choice((0, 1, 1, 2, 3)))
+    parts = random.sample(_parts_of(plain), random.choice((0, 1, 1, 2)))
+    if (part := _in_turn(sorted(PARTS), number)) in _parts_of(plain):
+        parts.insert(0, part)
     changes: list[Mapping[str, Setting]] = [PARTS[name] for name in parts]
-    if random.random() < 0.6:
-        key, slot = random.choice(policy_keys(plain))
-        changes.append({key: random.choice(policy_names(slot))})
+    changes.extend(_policies(random, plain, number))
     if random.random() < 0.5:
         changes.extend(_small_tlbs(random, plain))
     changed = random.sample(keys(plain), random.choice(_SETTINGS))
@@ -230,6 +250,26 @@ def make_model(random: Random) -> MadeModel:
     return MadeModel.of(base, recipes, settings, there)
 
 
+def _all_policies() -> list[tuple[Slot, str]]:
+    return [(slot, name) for slot in Slot for name in policy_names(slot)]
+
+
+def _in_turn(names: Sequence[T], number: int) -> T:
+    return names[number % len(names)]
+
+
+def _policies(random: Random, model: LoadedModel, number: int) -> Iterator[Mapping[str, Setting]]:
+    """The policy whose turn it is, where the machine has its slot, and perhaps another one."""
+    there = policy_keys(model)
+    slot, name = _in_turn(_all_policies(), number)
+    own = [key for key, one in there if one == slot]
+    if own:
+        yield {random.choice(own): name}
+    if random.random() < 0.4:
+        key, slot = random.choice(there)
+        yield {key: random.choice(policy_names(slot))}
+
+
 def _parts_of(model: LoadedModel) -> list[str]:
     """Parts that a machine can have: those of nodes and of paging only where there are some."""
     tables = {"paging.": model.config.paging, "node.": model.config.node}
@@ -237,32 +277,35 @@ def _parts_of(model: LoadedModel) -> list[str]:
     return [name for name, part in PARTS.items() if not next(iter(part)).startswith(lacking)]
 
 
-def _recipes(random: Random) -> tuple[str, tuple[str, ...]]:
-    """A model, and recipes that it takes; where one is wanted, a model that takes it."""
-    taken: tuple[str, ...] = ()
+def _recipes(random: Random, number: int) -> tuple[str, tuple[str, ...]]:
+    """A model and recipes that it takes; a model that takes the one whose turn it is."""
+    wanted = _in_turn(recipe_names(), number)
+    part, (slot, _) = PARTS[_in_turn(sorted(PARTS), number)], _in_turn(_all_policies(), number)
     base = _base(random)
-    if random.random() < 0.25:
-        taken = _taken(base, taken, random.choice(_PAGED))
-    if random.random() < 0.1 and variant_names(base):
-        taken = _taken(base, taken, random.choice(variant_names(base)))
-    for _ in range(random.choice((0, 1, 1, 1, 2, 3))):
-        wanted = random.choice(recipe_names())
-        more = _taken(base, taken, wanted)
-        for _ in range(0 if taken else _TRIES):
-            if more != taken:
-                break
-            base = _base(random)
-            more = _taken(base, taken, wanted)
-        taken = more
+    taken: tuple[str, ...] = ()
+    tables = {next(iter(part)).partition(".")[0]}
+    tables |= {table for table, slots in _SLOTS.items() if slot in slots}
+    if "node" in tables:
+        base = random.choice(_NODES)
+    for _ in range(_TRIES):
+        if taken := _taken(base, (), wanted) or _taken(base, _BEFORE, wanted):
+            break
+        base = _base(random)
+    if "paging" in tables or random.random() < 0.15:
+        taken = _taken(base, taken, random.choice(_PAGED)) or taken
+    if random.random() < 0.15 and variant_names(base):
+        taken = _taken(base, taken, random.choice(variant_names(base))) or taken
+    for _ in range(random.choice((0, 0, 1, 2))):
+        taken = _taken(base, taken, random.choice(recipe_names())) or taken
     return base, taken
 
 
 def _taken(base: str, recipes: tuple[str, ...], another: str) -> tuple[str, ...]:
-    """The recipes with one more, if the model takes it."""
+    """The recipes with one more; none: the model does not take it."""
     try:
         _laid(base, (*recipes, another))
     except UserError:
-        return recipes
+        return ()
     return (*recipes, another)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import re
 import subprocess
 import sys
@@ -11,19 +10,19 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import numpy as np
 import tomli_w
 from attrs import evolve
 
 import gpusim
+from experiments.fuzz.machines.agreement import changed, differ, run
 from experiments.fuzz.machines.counted import counted_by_hand
-from experiments.fuzz.machines.designs import Design, write_design, write_events
-from experiments.fuzz.machines.invariants import columns_of
+from experiments.fuzz.machines.designs import Design, write_design
 from experiments.fuzz.machines.lone import LONE
-from experiments.fuzz.machines.models import MadeModel
+from experiments.fuzz.machines.no_difference import NO_DIFFERENCE
 from experiments.fuzz.machines.programs import Work
+from experiments.fuzz.machines.shown import SHOWN
 from gpusim.core.errors import UserError
 from gpusim.results.result import Result
 
@@ -31,22 +30,12 @@ Relation = Callable[[Random, Design, Result], Iterator[str]]
 """Yields what is wrong; nothing where it says nothing of the design."""
 
 
-def run(design: Design, **options: Any) -> Result:
-    """Run a design."""
-    options = {**design.options, **options}
-    if not design.events:
-        return gpusim.simulate(design.model, design.workload, **options)
-    with TemporaryDirectory() as folder:
-        events = write_events(design, Path(folder) / "events.jsonl")
-        return gpusim.simulate(design.model, design.workload, events=events, **options)
-
-
 def again(_random: Random, design: Design, result: Result) -> Iterator[str]:
     """The same run has the same digest, with nothing recorded."""
     with run(design) as other:
         if not design.events and other.digest != result.digest:  # the digest has the file's name
             yield f"the digest is {result.digest}, and {other.digest} when it is run again"
-        yield from _differ(result, other, {})
+        yield from differ(result, other)
 
 
 def of_the_file(random: Random, design: Design, result: Result) -> Iterator[str]:
@@ -62,7 +51,7 @@ def of_the_file(random: Random, design: Design, result: Result) -> Iterator[str]
         if model.config != design.model.config:
             yield f"tables in the order {', '.join(names)} make another machine"
         with run(design.with_model(evolve(design.made, model=model))) as other:
-            yield from _differ(result, other, {})
+            yield from differ(result, other)
 
 
 def of_other_names(_random: Random, design: Design, result: Result) -> Iterator[str]:
@@ -76,7 +65,7 @@ def of_other_names(_random: Random, design: Design, result: Result) -> Iterator[
         names = {named[0].name: design.workload.applications[0].name}
     with run(design.with_work(Work(named, design.work.relaunch))) as other:
         known = {**names, other.applications["name"][0]: result.applications["name"][0]}
-        yield from _differ(result, other, known)
+        yield from differ(result, other, known)
 
 
 def cut_after_the_end(_random: Random, design: Design, result: Result) -> Iterator[str]:
@@ -85,7 +74,7 @@ def cut_after_the_end(_random: Random, design: Design, result: Result) -> Iterat
         return
     until = [f"{result.summary['cycles'] + 1}cycles"]
     with run(evolve(design, options={"until": until})) as other:
-        yield from _differ(result, other, {})
+        yield from differ(result, other)
 
 
 def cut_somewhere(random: Random, design: Design, result: Result) -> Iterator[str]:
@@ -113,14 +102,7 @@ def late_events(_random: Random, design: Design, result: Result) -> Iterator[str
     if len(design.names) > 1:
         event["app"] = design.names[0]
     with run(evolve(design, events=(event,))) as other:
-        yield from _differ(result, other, {})
-
-
-def patient(_random: Random, design: Design, result: Result) -> Iterator[str]:
-    """A watchdog with more patience changes nothing."""
-    made = _changed(design, {"watchdog": "3000000 cycles"})
-    with run(design.with_model(made)) as other:
-        yield from _differ(result, other, {})
+        yield from differ(result, other)
 
 
 _REAL = re.compile(r"[0-9.]+ ?([num]?s|[KMGT]?i?B/s)")
@@ -137,13 +119,8 @@ def scaled_clock(_random: Random, design: Design, result: Result) -> Iterator[st
         "clock": f"{2 * design.model.config.clock} Hz",
         "dram.clock": f"{2 * design.model.config.dram.clock} Hz",
     }
-    with run(design.with_model(_changed(design, clocks))) as other:
-        yield from _differ(result, other, {})
-
-
-def _changed(design: Design, settings: dict[str, Any]) -> MadeModel:
-    made = design.made
-    return MadeModel.of(made.base, made.recipes, {**made.settings, **settings}, made.parts)
+    with run(changed(design, clocks)) as other:
+        yield from differ(result, other)
 
 
 def recorded(_random: Random, design: Design, result: Result) -> Iterator[str]:
@@ -160,7 +137,7 @@ def recorded(_random: Random, design: Design, result: Result) -> Iterator[str]:
         record_trace(design.workload, path, config.sm.warp_size)
         work = gpusim.load_workload(str(path))
         with gpusim.simulate(design.model, work) as other:
-            yield from _differ(result, other, {})
+            yield from differ(result, other)
 
 
 def kept(random: Random, design: Design, _result: Result) -> Iterator[str]:
@@ -175,7 +152,7 @@ def kept(random: Random, design: Design, _result: Result) -> Iterator[str]:
             gpusim.simulate(design.model, design.workload, start=path) as one,
             gpusim.simulate(design.model, design.workload, skip=skip) as other,
         ):
-            yield from _differ(one, other, {})
+            yield from differ(one, other)
 
 
 def costs(_random: Random, design: Design, result: Result) -> Iterator[str]:
@@ -183,7 +160,7 @@ def costs(_random: Random, design: Design, result: Result) -> Iterator[str]:
     if set(design.options) & {"sample", "until", "skip"}:
         return
     with run(design, cost=True) as other:
-        yield from _differ(result, other, {})
+        yield from differ(result, other)
         for name, value in other.summary.items():
             if "cost_" in name and not np.isfinite(value):
                 yield f"{name} is {value}"
@@ -221,15 +198,6 @@ OTHER = [sys.executable]
 """The interpreter of `in_another_process`."""
 
 
-def looked_at(random: Random, design: Design, result: Result) -> Iterator[str]:
-    """Whatever a run is, its numbers can be shown, and a copy of it is alike."""
-    del random, design
-    result.to_json()
-    result._repr_html_()
-    other = copy.deepcopy(result)
-    yield from _differ(result, other, {})
-
-
 def two_alike(_random: Random, design: Design, _result: Result) -> Iterator[str]:
     """Two equal programs on a machine do the same work."""
     app = evolve(design.work.apps[0], name="one", place={})
@@ -248,31 +216,6 @@ def two_alike(_random: Random, design: Design, _result: Result) -> Iterator[str]
                 yield f"two equal programs have {sums} {what}"
 
 
-def _differ(one: Result, other: Result, names: dict[str, str]) -> Iterator[str]:
-    """Counters that differ, by component; `names` of the other's applications are those of one."""
-    first, second = _by_key(one, {}), _by_key(other, names)
-    if first.keys() != second.keys():
-        odd = sorted(first.keys() ^ second.keys())[:3]
-        yield f"they have other counters: {odd}"
-        return
-    wrong = [key for key, value in first.items() if second[key] != value]
-    for key in wrong[:3]:
-        yield f"{'.'.join(map(str, key))}: {first[key]} and {second[key]}"
-    if not wrong and one.summary["cycles"] != other.summary["cycles"]:
-        yield f"{one.summary['cycles']} and {other.summary['cycles']} cycles"
-
-
-def _by_key(result: Result, names: dict[str, str]) -> dict[tuple[Any, ...], Any]:
-    columns = columns_of(result, "counters", _COUNTERS)
-    components, instances, apps, counters, values = (one.tolist() for one in columns.values())
-    apps = [names.get(name, name) for name in apps]
-    keys = zip(components, instances, apps, counters, strict=True)
-    return dict(zip(keys, values, strict=True))
-
-
-_COUNTERS = ("component", "instance", "app", "counter", "value")
-
-
 def by_hand(_random: Random, design: Design, result: Result) -> Iterator[str]:
     """What is counted is what the program's code asks for."""
     yield from counted_by_hand(design, result)
@@ -286,13 +229,13 @@ RELATIONS: dict[Relation, int] = {
     cut_after_the_end: 8,
     cut_somewhere: 12,
     late_events: 5,
-    patient: 2,
     scaled_clock: 6,
     two_alike: 8,
     recorded: 3,
     kept: 3,
     costs: 3,
-    looked_at: 2,
+    **NO_DIFFERENCE,
+    **SHOWN,
     **LONE,
     in_another_process: 0,
 }
