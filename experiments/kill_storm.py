@@ -1,18 +1,21 @@
-"""A sweep whose processes are killed again and again, and what must be there all the same.
+"""A sweep whose processes are ended again and again, and what must be there all the same.
 
-The kills are spread over the runs: in each of as many equal parts there is one, at a random time,
-of a random one of the sweep and its workers; a sweep that is gone is started anew.  In the end each
-run must be there once, with the digest that it has undisturbed, and nothing may be left behind.
+The ends are spread over the runs: in each of as many equal parts there is one, at a random time, of
+a random one of the sweep and its workers, by SIGKILL, SIGTERM or, of the sweep, Ctrl-C; a sweep
+that is gone is started anew.  In the end each run must be there once, with the digest that it has
+undisturbed, nothing may be left behind, and no sweep may have printed a traceback.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import signal
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -44,13 +47,13 @@ class Storm:
 
     Attributes:
         runs: that the sweep has.
-        kills: of sweeps, and of workers.
+        kills: by victim, ``"sweep"`` or ``"worker"``, and signal.
         starts: of the sweep.
         problems: what is wrong, a sentence each.
     """
 
     runs: int
-    kills: tuple[int, int]
+    kills: Counter[tuple[str, str]]
     starts: int
     problems: tuple[str, ...]
 
@@ -66,33 +69,35 @@ def storm(runs: int, kills: int, folder: Path, seed: int = 0, jobs: int = 2) -> 
         jobs: workers.
     """
     random = Random(seed)  # noqa: S311  (nothing is secret)
-    spec, place = folder / "storm.toml", folder / "runs"
+    spec, place, said = folder / "storm.toml", folder / "runs", folder / "said.txt"
     spec.write_text(_sweep(runs), encoding="utf-8")
-    sweeps = workers = starts = 0
+    done: Counter[tuple[str, str]] = Counter()
+    starts = 0
     process: subprocess.Popen[bytes] | None = None
-    while sweeps + workers < kills:
+    while done.total() < kills:
         early = False
         if process is None or process.poll() is not None:
             if _whole(place) >= runs:
                 break
-            process, starts = _start(spec, place, jobs, subprocess.DEVNULL), starts + 1
+            process, starts = _start(spec, place, jobs, said), starts + 1
             early = random.random() < _EARLY
         if not early:
-            due = int((sweeps + workers + random.random()) * runs / kills)
+            due = int((done.total() + random.random()) * runs / kills)
             _wait_until(partial(_has, place, max(due, _whole(place) + 1)), process)
         time.sleep(random.uniform(0, _DELAY))
-        victim = _kill(random, process)
-        sweeps, workers = sweeps + (victim == "sweep"), workers + (victim == "worker")
-        if victim == "sweep":
-            process.wait(_PATIENCE)
+        if (victim := _end(random, process)) is not None:
+            done[victim] += 1
+            if victim[0] == "sweep":
+                process.wait(_PATIENCE)
     if process is not None and process.poll() is None:
         process.wait(_PATIENCE)
-    last = _start(spec, place, jobs, subprocess.PIPE)
-    _, errors = last.communicate(timeout=_PATIENCE)
+    last = _start(spec, place, jobs, said)
+    last.wait(_PATIENCE)
     problems = list(_problems(place, runs))
-    if last.returncode:
-        problems.append(f"the last sweep ended with {last.returncode}: {errors.decode()[-500:]}")
-    return Storm(runs, (sweeps, workers), starts + 1, tuple(problems))
+    text = said.read_text(encoding="utf-8")
+    if last.returncode or "Traceback" in text:
+        problems.append(f"the last sweep ended with {last.returncode}; printed: {text[-2000:]}")
+    return Storm(runs, done, starts + 1, tuple(problems))
 
 
 def _sweep(runs: int) -> str:
@@ -103,11 +108,12 @@ def _sweep(runs: int) -> str:
     )
 
 
-def _start(spec: Path, place: Path, jobs: int, errors: int) -> subprocess.Popen[bytes]:
+def _start(spec: Path, place: Path, jobs: int, said: Path) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "gpusim", "sweep", str(spec), "-o", str(place)]
-    return subprocess.Popen(  # noqa: S603  (our own program)
-        [*command, "-j", str(jobs)], stdout=subprocess.DEVNULL, stderr=errors
-    )
+    with said.open("ab") as errors:
+        return subprocess.Popen(  # noqa: S603  (our own program)
+            [*command, "-j", str(jobs)], stdout=subprocess.DEVNULL, stderr=errors
+        )
 
 
 def _wait_until(there: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
@@ -117,18 +123,21 @@ def _wait_until(there: Callable[[], bool], process: subprocess.Popen[bytes]) -> 
         time.sleep(0.05)
 
 
-def _kill(random: Random, process: subprocess.Popen[bytes]) -> str:
-    """Kill the sweep, or a worker of it; which of them, empty if it has just ended."""
+_OF_SWEEPS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+_OF_WORKERS = (signal.SIGKILL, signal.SIGTERM)
+"""Workers end with their sweep, not by Ctrl-C."""
+
+
+def _end(random: Random, process: subprocess.Popen[bytes]) -> tuple[str, str] | None:
+    """End the sweep, or a worker of it; which and how, None if it has just ended by itself."""
     try:
         workers = psutil.Process(process.pid).children(recursive=True)
+        victim = random.choice([None, *workers])
+        number = random.choice(_OF_SWEEPS if victim is None else _OF_WORKERS)
+        (victim or psutil.Process(process.pid)).send_signal(number)
     except psutil.NoSuchProcess:
-        return ""
-    victim = random.choice([None, *workers])
-    try:
-        (victim or process).kill()
-    except psutil.NoSuchProcess:
-        return ""
-    return "sweep" if victim is None else "worker"
+        return None
+    return "sweep" if victim is None else "worker", number.name
 
 
 def _has(place: Path, runs: int) -> bool:
@@ -189,7 +198,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         found = storm(options.runs, options.kills, Path(folder), options.seed, options.jobs)
     print(f"{found.runs} runs, {found.starts} starts of the sweep")
-    print(f"killed: {found.kills[0]} sweeps and {found.kills[1]} workers")
+    for (victim, name), count in sorted(found.kills.items()):
+        print(f"{victim}s ended by {name}: {count}")
     print("\n".join(found.problems) or "each run is there once, and nothing is left behind")
     return 1 if found.problems else 0
 

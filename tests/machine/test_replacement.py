@@ -24,6 +24,7 @@ PLACES: dict[str, tuple[str, dict[str, Any]]] = {
     "L1 TLB": ("tlb.L1", {}),
     "L2 TLB": ("tlb.L2", {"tlb.L2.entries": 8}),
     "L1 cache": ("l1", {}),
+    "L1 cache with reserved places": ("l1", {"l1.allocate": "on-miss"}),
     "L2 cache": ("l2", {}),
     "L2 cache by ways": ("l2", {"l2.partition": "ways"}),
     "cache of levels": ("walk.cache", {"walk.cache.entries": 2}),

@@ -46,7 +46,7 @@ from gpusim.core.user_code import Imports, importing
 CASE_SECONDS = 20.0
 """Processor time that a case may take, with all its runs."""
 
-CASES_OF_A_MACHINE = 10
+CASES_OF_A_MACHINE = 16
 """Cases, one after the other, whose machine is the same: to make one takes as long as a run."""
 
 

@@ -102,5 +102,5 @@ def _of_first(result: Result, what: str) -> int:
     return int(rows["value"][own].sum())
 
 
-NO_DIFFERENCE = {neutral: 10, watched: 2, apart: 3}
+NO_DIFFERENCE = {neutral: 10, watched: 1, apart: 2}
 """Relations, and how often each is tried."""

@@ -43,5 +43,5 @@ def shown(random: Random, _design: Design, result: Result) -> Iterator[str]:
 _PAGES = 0.3
 """Share of cases in which pages are made: each takes a second."""
 
-SHOWN = {shown: 3}
+SHOWN = {shown: 1}
 """The relation, and how often it is tried."""

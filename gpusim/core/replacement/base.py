@@ -59,7 +59,10 @@ class Replacement(Policy):
 
     @abstractmethod
     def victim(self, index: int) -> int:
-        """Key of the entry that goes; the set is full.  The array then removes it."""
+        """Key of the entry that goes; the array then removes it.
+
+        The set is full, of entries or of places that are reserved for what is under way.
+        """
 
     @abstractmethod
     def forget(self, index: int, key: int) -> None:

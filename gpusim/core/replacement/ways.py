@@ -43,8 +43,11 @@ class ReplacementByWay(Replacement):
         self.used(index, self.ways[index][key])
 
     def victim(self, index: int) -> int:
-        key = self.keys[index][self.way_that_goes(index)]
-        assert key is not None
+        keys = self.keys[index]
+        key = keys[way := self.way_that_goes(index)]
+        while key is None:  # what comes to this way is under way: as if it were used now
+            self.used(index, way)
+            key = keys[way := self.way_that_goes(index)]
         return key
 
     def forget(self, index: int, key: int) -> None:
@@ -60,4 +63,4 @@ class ReplacementByWay(Replacement):
 
     @abstractmethod
     def way_that_goes(self, index: int) -> int:
-        """The way whose entry goes; none is free."""
+        """The way whose entry goes; one that is free is reserved, and counts as used then."""

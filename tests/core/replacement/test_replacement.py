@@ -83,6 +83,17 @@ def test_against_the_naive_policy(name: str, ways: int, ops: list[Op]) -> None:
         assert set(array.entries) == {key for key in slow.ways if key is not None}
 
 
+@pytest.mark.parametrize("name", POLICIES)
+@given(st.sampled_from([2, 4, 8]), OPS)
+def test_a_reserved_place_is_no_victim(name: str, ways: int, ops: list[Op]) -> None:
+    """A set is full of its entries and of places that are free only for what is under way."""
+    array = made(name, ways)
+    for what, key in ops:
+        getattr(array, what)(key)
+        if array.entries:
+            assert array.policy.victim(array.number) in array.entries
+
+
 # -- in arrays -----------------------------------------------------------------------------------
 
 
