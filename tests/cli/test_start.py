@@ -53,6 +53,7 @@ def test_a_run_imports_no_table_and_no_other_program(option: str) -> None:
     assert ("h5py" in modules) == (not option)
 
 
+@pytest.mark.long
 def test_a_run_of_a_trace_imports_no_program_and_no_other_reader(tmp_path: Path) -> None:
     trace = write(tmp_path / "k.traceg", header() + block([[EXIT]]))
     modules = imported_by("run", "tiny", str(trace), "--json")
@@ -73,9 +74,8 @@ def test_a_public_name_is_imported_when_it_is_asked_for() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-@pytest.mark.parametrize(
-    "closed", quick([">&-", "<&- >&-", ">&- 2>&-", "<&- >&- 2>&-"], "<&- >&- 2>&-")
-)
+@pytest.mark.long
+@pytest.mark.parametrize("closed", [">&-", "<&- >&-", ">&- 2>&-", "<&- >&- 2>&-"])
 def test_streams_that_are_closed(tmp_path: Path, closed: str) -> None:
     """What is printed goes nowhere; the result is written, and the exit code says so."""
     line = f'"{sys.executable}" -m gpusim {" ".join(RUN)} -o run.h5 {closed}'
@@ -85,6 +85,7 @@ def test_streams_that_are_closed(tmp_path: Path, closed: str) -> None:
         assert result.summary["cycles"] > 0
 
 
+@pytest.mark.long
 def test_errors_keep_their_code_where_streams_are_closed(tmp_path: Path) -> None:
     line = f'"{sys.executable}" -m gpusim run tiny no-such-workload >&- 2>&-'
     assert in_a_shell(line, tmp_path).returncode == 2

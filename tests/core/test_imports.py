@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import gpusim
+from tests.quick import quick
 
 PACKAGE = Path(gpusim.__file__).parent
 LOADERS = {"core/module_folders.py", "core/user_code.py"}
@@ -67,7 +68,8 @@ def test_only_loaders_import_by_names_made_at_run_time():
     assert set(told) == LOADERS, told
 
 
-def test_pure_python_needs_no_runtime_library_of_compiled_code():
+@pytest.mark.parametrize("part", quick(["hardware", "."], "hardware"))
+def test_pure_python_needs_no_runtime_library_of_compiled_code(part: str):
     """`librt` is installed beside the type checker, too, which would hide that it is imported."""
     code = (
         "import sys\n"
@@ -76,7 +78,7 @@ def test_pure_python_needs_no_runtime_library_of_compiled_code():
         "from gpusim.core.module_folders import import_all\n"
         "from pathlib import Path\n"
         "root = Path(gpusim.__file__).parent\n"
-        "for folder in sorted({path.parent for path in root.rglob('*.py')}):\n"
+        f"for folder in sorted({{path.parent for path in (root / {part!r}).rglob('*.py')}}):\n"
         "    name = '.'.join(('gpusim', *folder.relative_to(root).parts))\n"
         "    if 'data' not in name and name not in {'gpusim', 'gpusim.core.compiled_only'}:\n"
         "        import_all(name)\n"

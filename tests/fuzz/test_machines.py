@@ -30,7 +30,7 @@ from gpusim.files.shipped import data_names
 
 COMPILED = form() == "compiled"
 PIECE = 100 if COMPILED else 20
-PIECES = 20 if COMPILED else 3
+PIECES = 20 if COMPILED else 1
 """The compiled form runs 2,000 cases; pure Python, which has the same digests, a few."""
 
 

@@ -47,6 +47,7 @@ def test_other_errors_are_none_of_memory(error: Exception) -> None:
     assert not lacks_memory(error)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of the address space are Linux's")
 def test_a_limit_of_the_address_space_is_one_line(tmp_path: Path) -> None:
     limited = (

@@ -23,13 +23,16 @@ from gpusim.studies.sweep.folder import RunFolder
 from gpusim.studies.sweep.run_claims import Claims, held
 from gpusim.traces.open_trace import open_trace
 from tests.hardening.test_bounds import all_chunks
+from tests.quick import quick
 from tests.whole.running import command
 
 LOAD = "0010 ffffffff 1 R6 LDG.E.128 1 R4 16 1 0x7f8000000000 16\n"
 BARRIER = "0010 ffffffff 0 BAR.SYNC 0 0\n"
 
 
-@pytest.mark.parametrize(("line", "number"), [(LOAD, 55_000), (BARRIER, 185_000)])
+@pytest.mark.parametrize(
+    ("line", "number"), quick([(LOAD, 55_000), (BARRIER, 185_000)], (BARRIER, 185_000))
+)
 def test_a_block_that_packs_well(tmp_path: Path, monkeypatch, line: str, number: int):
     """Its text, and what is read of it, are bounded: by 32 MiB where there is little memory."""
     monkeypatch.setenv(MEMORY_VARIABLE, "64MiB")

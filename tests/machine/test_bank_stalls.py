@@ -163,7 +163,7 @@ def test_who_waits_for_room_takes_over_what_its_packet_waited_for() -> None:
 def test_results_tell_what_waits_for_whom() -> None:
     """A GEMM whose merge lists have two places, as the one of 512 that took 61,173 cycles."""
     narrow = {"l2.mshr_merge": 2, "l2.mshr_grain": "line"}
-    workload = gpusim.load_workload("gemm", "smoke", overrides={"iterations": 8})
+    workload = gpusim.load_workload("gemm", "smoke", overrides={"iterations": 2})
     with (
         gpusim.simulate(gpusim.load_model("h100", [], narrow), workload) as result,
         gpusim.simulate(gpusim.load_model("h100"), workload) as wide,

@@ -42,8 +42,8 @@ def ends(result: Result) -> dict[str, int]:
     return result.applications.set_index("name").end.to_dict()
 
 
-ONCE: dict[str, object] = {"iterations": 1}
-SHORT = "\nsmoke = { iterations = 1 }"
+ONCE: dict[str, object] = {"n": 512, "iterations": 1}
+SHORT = "\nsmoke = { n = 512, iterations = 1 }"
 ATAX_0, MVT_1 = 'workload = "atax"\ngpu = 0' + SHORT, 'workload = "mvt"\ngpu = 1' + SHORT
 
 
@@ -75,7 +75,7 @@ def test_shares_are_of_the_gpu(tmp_path: Path) -> None:
 
 
 def test_all_sms_of_a_gpu_are_shared(tmp_path: Path) -> None:
-    pair = loaded(tmp_path, 'workload = "gemm"\ngpu = 1' + SHORT, MVT_1)
+    pair = loaded(tmp_path, 'workload = "gemm"\ngpu = 1\nsmoke = { iterations = 1 }', MVT_1)
     with gpusim.simulate(model(sharing="mps"), pair) as result:
         rows = result.counters.query(
             "component == 'sm' and counter == 'transactions' and value > 0"

@@ -8,6 +8,7 @@ from gpusim import load_model, load_workload, simulate
 from gpusim.core.errors import UserError
 from gpusim.files.units import Bytes
 from tests.machine.bench import SMALL, Run, change
+from tests.quick import quick
 
 BACK = change(SMALL, l2={"sector": Bytes(32)})
 THROUGH = change(BACK, l2={"writes": "through"})
@@ -48,7 +49,7 @@ def test_a_line_without_sectors() -> None:
     assert run.count("dram", "writes") == 2
 
 
-@pytest.mark.parametrize("model", ["tiny", "kepler-uvm", "a100"])
+@pytest.mark.parametrize("model", quick(["tiny", "kepler-uvm", "a100"], "kepler-uvm"))
 def test_a_program_writes_at_least_as_much(model: str) -> None:
     workload = load_workload("atax", "smoke", overrides={"n": 256, "iterations": 1})
     written = []

@@ -26,6 +26,7 @@ from gpusim.programs.device import AddressSpace
 from tests.machine.bench import SMALL, Run, ScriptedApplication, ScriptedLaunch, change
 from tests.machine.node_bench import node
 from tests.machine.test_latency import BASE
+from tests.quick import quick
 
 PAGE = 4096
 PIECE = 16 * PAGE
@@ -282,7 +283,7 @@ def test_mistakes_are_named(what: Any, message: str) -> None:
         what(memory)
 
 
-GROWING = {"context": 4096, "prompt": 254, "heads": 2, "kv_heads": 1, "batch": 2, "partition": 128}
+GROWING = {"context": 4096, "prompt": 254, "heads": 1, "kv_heads": 1, "batch": 2, "partition": 512}
 
 
 def growing(**parameters: object) -> gpusim.Result:
@@ -332,6 +333,7 @@ def test_traces_and_events_refuse_it(tmp_path: Path) -> None:
         gpusim.simulate("tiny", workload, events=events)
 
 
+@pytest.mark.long
 def test_it_can_be_skipped() -> None:
     workload = gpusim.load_workload("growing_decode", "smoke")
     whole = gpusim.simulate("tiny", workload)
@@ -343,7 +345,9 @@ def test_it_can_be_skipped() -> None:
     assert skipped.summary["cycles"] - begun[-1] < whole.summary["cycles"] // 4
 
 
-@pytest.mark.parametrize("skip", ["1launches", "8launches", "9launches", "20blocks"])
+@pytest.mark.parametrize(
+    "skip", quick(["1launches", "8launches", "9launches", "20blocks"], "9launches")
+)
 def test_it_goes_on_from_a_checkpoint(skip: str, tmp_path: Path) -> None:
     """Every launch and call may be the last one that is skipped, or the first one that is not."""
     own = {**GROWING, "layout": "contiguous", "piece": 65536, "answer": 4, "steps": 4}

@@ -10,6 +10,7 @@ import pytest
 
 import gpusim
 from gpusim.machine import POLICY_ROOMS
+from tests.quick import quick
 
 PACKAGE = Path(gpusim.__file__).parents[1]
 
@@ -34,7 +35,7 @@ def test_every_module_of_the_rooms_is_imported() -> None:
         assert {f"{room}.{name}" for name in names} <= sys.modules.keys()
 
 
-@pytest.mark.parametrize("room", ["core.replacement", "hardware.tlb"])
+@pytest.mark.parametrize("room", quick(["core.replacement", "hardware.tlb"], "core.replacement"))
 def test_a_module_in_a_room_is_all_that_a_policy_needs(room: str, tmp_path: Path) -> None:
     (tmp_path / "mru_of_a_test.py").write_text(MRU, encoding="utf-8")
     program = (

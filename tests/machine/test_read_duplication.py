@@ -28,6 +28,7 @@ from tests.machine.test_node_pages import (
     _host,
     _together,
 )
+from tests.quick import quick
 from tests.whole.running import run
 
 COPIED = PolicyConfig("read-duplication")
@@ -194,7 +195,7 @@ def test_a_copy_that_may_be_written_is_a_violation() -> None:
         check_conservation(done.machine)
 
 
-@pytest.mark.parametrize("workload", ["atax", "gups"])
+@pytest.mark.parametrize("workload", quick(["atax", "gups"], "gups"))
 def test_storms_of_copies_and_collapses(workload: str) -> None:
     storm = STORM | {"node.remote": "read-duplication"}
     few = {"log2_words": 14, "threads": 256, "updates": 2} if workload == "gups" else {}

@@ -72,6 +72,7 @@ def test_a_notebook_runs(path: Path, tmp_path: Path) -> None:
     assert list(folder.iterdir()) == []  # nothing is left behind
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("own_jupyter")
 def test_a_claim_that_does_not_hold_fails(tmp_path: Path) -> None:
     from nbclient.exceptions import CellExecutionError

@@ -153,6 +153,7 @@ def test_holes_are_the_same_each_time() -> None:
     assert made.cached > 0
 
 
+@pytest.mark.long
 def test_a_decode_step_touches_more_pages_where_memory_is_fragmented() -> None:
     def run(earlier: int | None) -> gpusim.Result:
         own = {} if earlier is None else {"earlier": earlier}

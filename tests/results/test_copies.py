@@ -93,6 +93,7 @@ def cycles_with(entries: int) -> Result:
     return gpusim.simulate(model, gpusim.load_workload("atax", "smoke", overrides={"n": "32"}))
 
 
+@pytest.mark.long
 def test_a_pool_returns_results() -> None:
     """A worker process of its own: what is not pickled never comes back."""
     own = multiprocessing.get_context("spawn")

@@ -33,6 +33,7 @@ from gpusim.results import ApplicationFacts, LaunchFacts, RunData, SummaryValue,
 from gpusim.results.digest import encode
 from gpusim.runs.writer import ResultWriter
 from tests import ROOT
+from tests.quick import quick
 
 CHANGES: dict[str, Callable[[RunData], dict[str, Any]]] = {
     "config": lambda run: {"config_toml": run.config_toml.replace("64", "65")},
@@ -154,25 +155,27 @@ def test_recorded_events_do_not_count(run: RunData) -> None:
     assert digests == {digest(run)}
 
 
-def test_the_same_in_other_processes(run: RunData) -> None:
+@pytest.mark.parametrize(
+    ("seed", "locale"), quick([("0", "C"), ("4711", "C.UTF-8")], ("4711", "C.UTF-8"))
+)
+def test_the_same_in_another_process(run: RunData, seed: str, locale: str) -> None:
     program = "from conftest import make_run; from gpusim.results import digest; "
     program += "print(digest(make_run()))"
     root = ROOT
-    for seed, locale in (("0", "C"), ("4711", "C.UTF-8")):
-        environment = {
-            **os.environ,
-            "PYTHONHASHSEED": seed,
-            "LC_ALL": locale,
-            "PYTHONPATH": os.pathsep.join([str(root), str(Path(__file__).parent)]),
-        }
-        done = subprocess.run(
-            [sys.executable, "-c", program],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert done.stdout.strip() == digest(run)
+    environment = {
+        **os.environ,
+        "PYTHONHASHSEED": seed,
+        "LC_ALL": locale,
+        "PYTHONPATH": os.pathsep.join([str(root), str(Path(__file__).parent)]),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == digest(run)
 
 
 plain = st.recursive(

@@ -30,6 +30,7 @@ from gpusim.results import (
     slowest_requests,
 )
 from gpusim.views.report import html_report
+from tests.quick import quick
 
 DATA = Path(__file__).parent / "data"
 FILES = {"schema-1": 1, "schema-1-workload": 1, "schema-2": 2}
@@ -78,6 +79,13 @@ def test_the_workload_is_empty_where_it_was_not_kept(old: Result) -> None:
         assert application["n"] == 32
 
 
+@pytest.mark.parametrize("name", quick(FILES, "schema-1"))
+def test_a_report_has_no_numbers_of_kernels(name: str, tmp_path: Path) -> None:
+    with open_result(unpack(name, tmp_path)) as old:
+        page = html_report(old)
+    assert "All headline numbers by kernel" not in page
+
+
 def test_numbers(old: Result) -> None:
     assert old.summary["cycles"] == 482
     assert old.warnings == ()
@@ -101,7 +109,6 @@ def test_numbers(old: Result) -> None:
     assert old.kernels.columns.tolist() == ["app", "kernel", "launches", "blocks"]
     assert old.kernels.launches.tolist() == [1, 1]
     assert old.launch_numbers == {}
-    assert "All headline numbers by kernel" not in html_report(old)
     assert old.applications.to_dict("records") == [
         {
             "name": "atax",

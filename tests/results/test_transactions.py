@@ -26,7 +26,7 @@ def run(model: str, record: tuple[str, ...], **overrides: str) -> Result:
     return simulate(load_model(model), work, record=record)
 
 
-@pytest.fixture(scope="module", params=quick(["tiny", "apu-hsa", "a100-mig"], "tiny", "apu-hsa"))
+@pytest.fixture(scope="module", params=quick(["tiny", "apu-hsa", "a100-mig"], "tiny"))
 def result(request: pytest.FixtureRequest) -> Iterator[Result]:
     with run(request.param, ("requests", "walks")) as result:
         yield result

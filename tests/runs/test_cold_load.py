@@ -30,7 +30,7 @@ def test_it_is_as_long_as_one_that_is_simulated(name):
     assert 0.55 * whole < found <= whole
 
 
-@pytest.mark.parametrize("name", ["mcm-gpu", "mgpusim-r9nano-4"])
+@pytest.mark.parametrize("name", quick(["mcm-gpu", "mgpusim-r9nano-4"], "mcm-gpu"))
 def test_on_a_node_it_is_as_long_as_one_to_the_farthest_gpu(name):
     # the only block runs on the last of four GPUs, and pages lie with all in turn
     settings = {"node.placement": "interleave", "node.blocks": "contiguous"}

@@ -17,16 +17,17 @@ from gpusim.results import Result
 from gpusim.results.answer import answer
 from gpusim.runs.run import Observers, Run
 from tests.quick import quick
+from tests.whole.running import SMALLER
 
 
 def cost_of(model: str, *variants: str) -> Result:
     machine = gpusim.load_model(model, variants)
-    return gpusim.simulate(machine, gpusim.load_workload("bfs", "smoke"), cost=True)
+    return gpusim.simulate(machine, workload_of("bfs"), cost=True)
 
 
 def cycles_of(model: str, *variants: str) -> int:
     machine = gpusim.load_model(model, variants)
-    with gpusim.simulate(machine, gpusim.load_workload("bfs", "smoke")) as result:
+    with gpusim.simulate(machine, workload_of("bfs")) as result:
         return int(result.summary["cycles"])
 
 
@@ -51,7 +52,7 @@ def test_the_result_is_the_same_with_and_without_it() -> None:
 
 
 def workload_of(name: str) -> gpusim.Workload:
-    return gpusim.load_workload(name, "smoke")
+    return gpusim.load_workload(name, "smoke", overrides=SMALLER.get(name, {}))
 
 
 def test_page_faults_are_a_part_of_their_own() -> None:
@@ -63,7 +64,8 @@ def test_page_faults_are_a_part_of_their_own() -> None:
 
 
 def test_each_application_has_a_cost() -> None:
-    pair = gpusim.load_workload("mask/HISTO_GUP", "smoke", overrides={"GUP.updates": 2})
+    few = {"HISTO.width": 32, "HISTO.height": 16, "GUP.updates": 2}
+    pair = gpusim.load_workload("mask/HISTO_GUP", "smoke", overrides=few)
     with gpusim.simulate("tiny", pair, cost=True) as result:
         for name in ("HISTO", "GUP"):
             ideal = result.summary[f"{name}/cycles_without_translation"]

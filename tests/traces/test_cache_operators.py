@@ -4,6 +4,7 @@ import pytest
 
 from gpusim import load_model, load_workload, simulate
 from gpusim.traces.cache_operators import CacheOperator, cache_operator
+from tests.quick import quick
 from tests.traces.writing import EXIT, block, header, write
 
 
@@ -60,7 +61,9 @@ def load(opcode: str) -> list[str]:
     return [f"ffffffff 1 R4 {opcode} 1 R2 4 1 0x7f1000000000 4 0", WAITED]
 
 
-@pytest.mark.parametrize("model", ["tiny", "kepler-uvm", "a100", "apu-hsa"])
+@pytest.mark.parametrize(
+    "model", quick(["tiny", "kepler-uvm", "a100", "apu-hsa"], "tiny", "kepler-uvm", "apu-hsa")
+)
 def test_a_spinning_load_asks_the_l2_cache_each_time(tmp_path, model):
     plain = counted(tmp_path / "plain.traceg", load("LDG.E") * 20, model)
     strong = counted(tmp_path / "strong.traceg", load("LDG.E.STRONG.GPU") * 20, model)

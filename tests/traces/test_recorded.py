@@ -13,6 +13,7 @@ from gpusim.traces.recorder import record_trace
 from gpusim.workloads.workload import Workload
 from tests.quick import quick
 from tests.traces.writing import EXIT, block, header, write
+from tests.whole.running import SMALLER
 
 BASE = 0x7F1000000000
 
@@ -25,7 +26,7 @@ def same_array(one, other):
     ("name", "seed"), quick([("atax", 0), ("bfs", 5), ("fw_block", 0)], ("bfs", 5))
 )
 def test_a_recording_runs_like_its_workload(tmp_path, name, seed):
-    workload = load_workload(name, "smoke", seed)
+    workload = load_workload(name, "smoke", seed, SMALLER.get(name, {}))
     path = tmp_path / "trace.h5"
     record_trace(workload, path)
     assert list(tmp_path.iterdir()) == [path]
@@ -102,7 +103,7 @@ def test_an_imported_trace_runs_like_the_original(tmp_path):
 
 @pytest.mark.parametrize("warp_size", quick([16, 64], 16))
 def test_another_warp_size(tmp_path, warp_size):
-    workload = load_workload("bfs", "smoke", 1)
+    workload = load_workload("bfs", "smoke", 1, SMALLER["bfs"])
     path = tmp_path / "trace.h5"
     record_trace(workload, path, warp_size=warp_size)
     assert open_trace(path).warp_size == warp_size

@@ -45,9 +45,7 @@ def total(result: Result, component: str, name: str) -> int:
 
 @pytest.mark.parametrize(
     ("kind", "before"),
-    quick(
-        product(("NextPage", "Stride"), ("L2", "walk")), ("NextPage", "walk"), ("Stride", "walk")
-    ),
+    quick(product(("NextPage", "Stride"), ("L2", "walk")), ("NextPage", "walk")),
 )
 def test_prefetchers(kind: str, before: str) -> None:
     stages = {"L2": ["L1", "pf", "L2", "walk"], "walk": ["L1", "L2", "pf", "walk"]}[before]

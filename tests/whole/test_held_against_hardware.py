@@ -85,6 +85,7 @@ def write_reference(folder: Path, value: float) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_a_model_is_held_against_its_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("experiments.hardware.gpus.GPUS", {"tiny": {"": ("TINY",)}})
     own = measure("tiny", Point("latency", 2048))

@@ -22,6 +22,7 @@ smoke = { updates = 1 }
 [[applications]]
 workload = "bfs"
 name = "bfs"
+smoke = { graph = { vertices = 128 } }
 """
 
 AWARE = {"l2.bypass.policy": "translation-aware"}

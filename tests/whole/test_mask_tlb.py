@@ -37,13 +37,14 @@ def of_app(result: Result, app: str) -> dict[str, int]:
 def test_tokens_for_all_warps_are_the_shared_tlb(token_policy: str, tmp_path: Path) -> None:
     fill: Fill = {"initial": 1.0, "step": 0.0, "bypass_entries": 0, "token_policy": token_policy}
     base = pair_on_tiny(tmp_path)
-    own = assert_same(base, pair_on_tiny(tmp_path, fill={**fill, "epoch": 200, "accesses": 50}))
+    own = assert_same(base, pair_on_tiny(tmp_path, fill={**fill, "epoch": 100, "accesses": 25}))
     totals = {name: sum(v for key, v in own.items() if key[3] == name) for *_, name in own}
     assert totals["epochs"] > 50
     assert totals["epoch_tokens"] == totals["epoch_warps"]
     assert totals["bypass_fills"] == totals["bypass_hits"] == 0
 
 
+@pytest.mark.long
 def test_the_first_epoch_is_the_shared_tlb() -> None:
     assert_same(
         run("maxwell-mask", "mask/RAY", "shared-tlb"),

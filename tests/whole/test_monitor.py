@@ -29,7 +29,6 @@ def records(path: Path) -> list[dict[str, Any]]:
     quick(
         [("tiny", "bfs"), ("kepler-uvm", "atax"), ("apu-hsa", "bfs"), ("a100-mig", "pagerank")],
         ("tiny", "bfs"),
-        ("apu-hsa", "bfs"),
     ),
 )
 def test_a_log_adds_up_to_the_result(model: str, workload: str, tmp_path: Path) -> None:

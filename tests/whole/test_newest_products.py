@@ -20,7 +20,7 @@ MODELS = ("b200", "l40", "mi300x", "rtx4090")
 
 @pytest.mark.parametrize(
     ("model", "program"),
-    quick(product(MODELS, PROGRAMS), *zip(MODELS, [*PROGRAMS, "atax"], strict=True)),
+    quick(product(MODELS, PROGRAMS), ("b200", "atax"), ("mi300x", "bfs")),
 )
 def test_programs_run_and_a_second_run_is_the_same(model: str, program: str) -> None:
     digests = []
@@ -47,7 +47,6 @@ def test_programs_run_and_a_second_run_is_the_same(model: str, program: str) -> 
             ("rtx4090", "2235mhz", MIB, 285),
             ("rtx4090", "2235mhz", 250 * MIB, 570),
         ],
-        ("mi300x", "", MIB // 64, 118),
         ("rtx4090", "2235mhz", MIB // 16, 36),
     ),
 )

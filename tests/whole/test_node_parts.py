@@ -114,7 +114,8 @@ def test_accesses_without_a_clock_look_in_the_l2_caches_that_they_would_pass() -
     quick([("bfs", "launch"), ("black_scholes", "2kcycles,warm=1kcycles")], ("bfs", "launch")),
 )
 def test_windows_of_a_node_estimate_the_whole(name: str, length: str) -> None:
-    plan, program = f"windows=5,length={length}", workload(name)
+    plan = f"windows=5,length={length}"
+    program = gpusim.load_workload(name, "smoke")
     with run(IN_TURN, program, sample=plan) as sampled, run(IN_TURN, program) as whole:
         for number in ("cycles", "remote_requests"):
             assert sampled.summary[number] == pytest.approx(whole.summary[number], rel=0.1)

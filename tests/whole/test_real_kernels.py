@@ -24,7 +24,9 @@ from tests.quick import quick
 TABLES = Path(__file__).parents[2] / "docs" / "tables" / "h100"
 
 
-@pytest.mark.parametrize(("kernel", "n"), [("empty", 132), ("vector_add", 64 << 10)])
+@pytest.mark.parametrize(
+    ("kernel", "n"), quick([("empty", 132), ("vector_add", 64 << 10)], ("empty", 132))
+)
 def test_a_kernel_does_what_was_counted(kernel: str, n: int) -> None:
     ran = run_kernel(kernel, n)
     row = beside_measured({(kernel, n): ran}, TABLES).iloc[0]
@@ -33,6 +35,7 @@ def test_a_kernel_does_what_was_counted(kernel: str, n: int) -> None:
         assert row["DRAM bytes"] == pytest.approx(1, abs=0.02)
 
 
+@pytest.mark.long
 def test_an_empty_kernel_takes_the_launch_that_was_measured() -> None:
     table = pd.read_csv(TABLES / "kernels_other_cards.csv").set_index(["kernel", "size"])
     measured = table.loc[("empty", 1)]
@@ -113,7 +116,8 @@ def mixture_of(
     yield irregular.mixture[132, 256](array, percent, ROUNDS)
 
 
-@pytest.mark.parametrize(("kib", "percent"), quick([(64, 0), (64, 100), (256, 100)], (64, 100)))
+@pytest.mark.long
+@pytest.mark.parametrize(("kib", "percent"), [(64, 0), (64, 100), (256, 100)])
 def test_loads_among_stores_take_what_was_measured(kib: int, percent: int) -> None:
     table = pd.read_csv(TABLES / "stores.csv")
     measured = table[

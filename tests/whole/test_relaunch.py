@@ -18,12 +18,12 @@ relaunch = "{rule}"
 [[applications]]
 workload = "mvt"
 name = "short"
-smoke = {{ n = 64, iterations = 4 }}
+smoke = {{ n = 64, iterations = 2 }}
 
 [[applications]]
 workload = "mvt"
 name = "long"
-smoke = {{ n = 256, iterations = 10 }}
+smoke = {{ n = 256, iterations = 4 }}
 """
 
 

@@ -20,7 +20,7 @@ smoke = {{ n = 64, iterations = 1 }}
 
 [[applications]]
 workload = "gups"
-smoke = {{ log2_words = 14, threads = 1024, updates = 4 }}
+smoke = {{ log2_words = 14, threads = 1024, updates = 2 }}
 {1}
 """
 MODELS = quick(["tiny", "kepler-uvm", "v100", "h100"], "kepler-uvm")

@@ -83,7 +83,7 @@ def test_the_second_launch_finds_the_pages_of_the_first() -> None:
 
 
 def test_blocks_and_instructions() -> None:
-    parameters = {"n": 512, "iterations": 4}
+    parameters = {"n": 512, "iterations": 1}
     blocks = run("tiny", "mvt", parameters=parameters, skip="2blocks")
     whole = run("tiny", "mvt", parameters=parameters)
     assert blocks.applications.warps[0] < whole.applications.warps[0]

@@ -81,6 +81,7 @@ def test_shared_entries_do_the_same_work(variant: str) -> None:
     assert 0 < shared.summary["tlb_L3_utilisation"] <= 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "variant",
     quick(

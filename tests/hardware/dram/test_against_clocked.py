@@ -63,6 +63,7 @@ def scattered(draw: st.DrawFn) -> list[tuple[int, int, bool]]:
     return [(n * gap, int(places[n]), bool(writes[n])) for n in range(150)]
 
 
+@pytest.mark.long
 @settings(max_examples=examples(25), deadline=None)
 @given(scattered())
 def test_full_queues_equal_a_look_in_every_clock(stream: list[tuple[int, int, bool]]) -> None:

@@ -193,7 +193,7 @@ OVERSUBSCRIBED: dict[str, object] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("words", [14, pytest.param(15, marks=pytest.mark.long)])
+@pytest.mark.parametrize("words", quick([13, 15], 13))
 def test_storms_of_moves_and_departures_end_and_have_equal_digests(
     words: int, tmp_path: Path
 ) -> None:

@@ -14,7 +14,7 @@ PUBLISHED = (20, 50)
 
 
 @pytest.mark.parametrize("product", quick(fault_batches.PRODUCTS, "v100"))
-@pytest.mark.parametrize("page", ["4KiB", "64KiB"])
+@pytest.mark.parametrize("page", quick(["4KiB", "64KiB"], "64KiB"))
 def test_a_lone_fault_takes_what_was_published(product: str, page: str) -> None:
     """The first of all, and one in a block that the driver has come to before."""
     least, most = PUBLISHED
@@ -31,7 +31,8 @@ def test_a_link_and_remote_pages_keep_the_driver_of_the_product() -> None:
         assert paging.utlb_faults == 56
 
 
-@pytest.mark.parametrize("order", quick(["regular", "random"], "random"))
+@pytest.mark.long
+@pytest.mark.parametrize("order", ["regular", "random"])
 def test_batches_of_a_page_a_lane_are_full(order: str) -> None:
     """Titan V: 245 and 242 faults of at most 256, each of another page."""
     pages = np.arange(1024)

@@ -55,7 +55,7 @@ def storm(workload: Workload, length: int, file: Path) -> Path:
 @pytest.mark.parametrize("machine", quick(MACHINES, MACHINES[1]))
 def test_nothing_is_lost(machine: str, tmp_path: Path) -> None:
     """Every run ends, and has checked its laws."""
-    workload = gpusim.load_workload("pagerank", "smoke", overrides={"graph.vertices": 96})
+    workload = gpusim.load_workload("pagerank", "smoke", overrides={"graph.vertices": 80})
     with run(machine, workload) as calm:
         told = dict(calm.summary)
     events = storm(workload, int(told["cycles"]), tmp_path / "events.jsonl")

@@ -19,6 +19,7 @@ from gpusim.machine.load import load_model
 from gpusim.results.result import Result
 from tests.examples import examples
 from tests.hardware.sm.requesters import requester
+from tests.quick import quick
 
 SMALL = {"region": 8, "region_bits": 2, "page_bits": 1, "counter_bits": 2, "threshold": 1}
 
@@ -166,12 +167,15 @@ def test_an_array_that_does_not_tell_what_it_evicts() -> None:
 
 @pytest.mark.parametrize(
     "keys",
-    [
+    quick(
+        [
+            {"tlb.L2.array": "cluster", "tlb.L2.sub_entries": 4},
+            {"tlb.L2.sets": "base-delta"},
+            {"tlb.L2.hash": "xor"},
+            {"tlb.L2.victims": 8},
+        ],
         {"tlb.L2.array": "cluster", "tlb.L2.sub_entries": 4},
-        {"tlb.L2.sets": "base-delta"},
-        {"tlb.L2.hash": "xor"},
-        {"tlb.L2.victims": 8},
-    ],
+    ),
 )
 def test_arrays_of_which_it_knows_dead_pages(keys: dict[str, Any]) -> None:
     with run("tlb-dead-pages", **keys) as result:

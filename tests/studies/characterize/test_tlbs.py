@@ -23,6 +23,7 @@ from gpusim.studies.characterize.lru_stacks import LruStacks
 from gpusim.studies.characterize.tlb_levels import PolicyLevel, is_plain, untimed
 from tests.quick import quick
 from tests.studies.characterize.listed import ListedLaunch, pages, workload_of
+from tests.whole.running import SMALLER
 
 
 def one_by_one(number, page, ways):
@@ -100,7 +101,7 @@ def near(count: int):
 @pytest.mark.parametrize("name", quick(PROGRAMS, "bfs"))
 def test_agrees_with_the_simulator(name: str) -> None:
     """All lookups are the same, misses of either level nearly as many, in four designs."""
-    _, found = agreements(gpusim.load_workload(name, "smoke"))
+    _, found = agreements(gpusim.load_workload(name, "smoke", overrides=SMALLER.get(name, {})))
     assert [one.design for one in found] == ["base", "small", "star", "compression"]
     for one in found:
         (lookups, misses), (asked, walks) = one.untimed

@@ -21,6 +21,7 @@ from gpusim.studies.sweep.run import run_sweep, run_together
 from gpusim.studies.sweep.spec import Sweep, read_sweep
 from gpusim.studies.sweep.status import look_ahead
 from gpusim.studies.sweep.worker import Facts, Failure
+from tests.quick import quick
 
 pytestmark = pytest.mark.usefixtures("forked_workers")
 
@@ -237,13 +238,14 @@ def test_a_damaged_result_is_noticed_and_made_again(runs: RunFolder) -> None:
         assert result.digest == after["digest"][1]
 
 
-def test_no_damage_is_more_than_a_missing_result(runs: RunFolder) -> None:
+@pytest.mark.parametrize("places", quick([20, 150], 20))
+def test_no_damage_is_more_than_a_missing_result(runs: RunFolder, places: int) -> None:
     key = keys(runs)[0]
     path = runs.result_path(key)
     data = path.read_bytes()
     whole = runs.facts(key, {})
     assert whole is not None
-    for place in range(0, len(data), max(len(data) // 150, 1)):
+    for place in range(0, len(data), max(len(data) // places, 1)):
         for bad in (data[:place], data[:place] + bytes([data[place] ^ 0xFF]) + data[place + 1 :]):
             path.write_bytes(bad)
             found = runs.facts(key, {})

@@ -12,6 +12,7 @@ from gpusim.core.errors import UserError
 from gpusim.studies.sweep.picture import draw_sweep, values_to_draw
 from gpusim.studies.sweep.point import ALONE, Point
 from gpusim.studies.sweep.spec import Sweep
+from tests.quick import quick
 from tests.studies.sweep.made_up import make_up
 
 SIZES = {"tlb.L1.entries, tlb.L1.ways": [[16, 4], [32, 8]]}
@@ -78,7 +79,7 @@ def test_the_picture_lies_beside_the_table(tmp_path: Path) -> None:
     assert (results.folder / "drawn.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("count", [2, 8])
+@pytest.mark.parametrize("count", quick([2, 8], 8))
 def test_one_legend_for_all_panels(tmp_path: Path, count: int) -> None:
     sizes = {
         "tlb.L1.entries, tlb.L1.ways": [[16, 4], [32, 8]],

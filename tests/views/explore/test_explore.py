@@ -18,6 +18,7 @@ from gpusim.results import Result, follow
 from gpusim.views.explore import explore
 from gpusim.views.explore.pack import pack
 from tests.browser import CHROMIUM, Page, browser
+from tests.whole.running import SMALLER
 
 RECORD = ["intervals", "walks", "requests", "dram", "tlb"]
 needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
@@ -26,7 +27,7 @@ needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is inst
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("runs") / "run.h5"
-    workload = gpusim.load_workload("bfs", "smoke")
+    workload = gpusim.load_workload("bfs", "smoke", overrides=SMALLER["bfs"])
     gpusim.simulate(gpusim.load_model("tiny"), workload, record=RECORD, output=path).close()
     return path
 
@@ -98,7 +99,7 @@ def test_the_page_asks_for_nothing_and_names_cannot_break_out(result: Result) ->
     data = re.search(r'id="data">(.*?)</script>', text, re.DOTALL)
     assert data is not None
     assert "<" not in data[1]
-    assert json.loads(data[1])[0]["title"] == "bfs (smoke) on tiny"
+    assert json.loads(data[1])[0]["title"] == "bfs (smoke) on tiny + workload.graph.vertices=128"
 
 
 def test_what_cannot_be_explored(tmp_path: Path, result: Result) -> None:
@@ -251,6 +252,7 @@ def test_two_runs_share_their_axis(result: Result, window: Page, tmp_path: Path)
     assert not window.complaints
 
 
+@pytest.mark.long
 @needs_browser
 @pytest.mark.parametrize("dark", [False, True])
 def test_narrow_and_dark(result: Result, window: Page, tmp_path: Path, dark: bool) -> None:

@@ -28,6 +28,7 @@ from gpusim.studies.sweep.run import run_sweep
 from gpusim.views.live import LiveRun, LiveServer
 from gpusim.views.live import server as live_server
 from tests.browser import CHROMIUM, browser
+from tests.whole.running import SMALLER, command
 
 HEADERS = {"X-Gpusim": "1"}
 
@@ -58,7 +59,7 @@ class Runs:
         self.thread.start()
 
     def _run(self) -> None:
-        work = gpusim.load_workload("bfs", "smoke")
+        work = gpusim.load_workload("bfs", "smoke", overrides=SMALLER["bfs"])
         self.result = gpusim.simulate(gpusim.load_model("tiny"), work, attach=self.live.attach)
         self.live.end()
 
@@ -94,7 +95,8 @@ def test_steps_stop_at_their_cycle_and_the_result_is_the_same(runs: Runs) -> Non
     runs.thread.join(60)
     assert ask(f"{runs.server.url}state")["done"]
     assert runs.result is not None
-    alone = gpusim.simulate(gpusim.load_model("tiny"), gpusim.load_workload("bfs", "smoke"))
+    work = gpusim.load_workload("bfs", "smoke", overrides=SMALLER["bfs"])
+    alone = gpusim.simulate(gpusim.load_model("tiny"), work)
     assert runs.result.digest == alone.digest
 
 
@@ -275,16 +277,16 @@ def test_a_sweep_is_stepped_with_real_clicks(sweeps: Sweeps, tmp_path: Path) -> 
 
 
 def test_the_command_serves_and_stops(tmp_path: Path) -> None:
-    words = [sys.executable, "-m", "gpusim", "run", "tiny", "bfs", "--scale", "smoke"]
-    told = {"capture_output": True, "text": True, "timeout": 120}
-    done = subprocess.run([*words, "--serve", "0"], check=False, **told)
+    words = ["run", "tiny", "launches", "--scale", "smoke"]
+    line = [sys.executable, "-m", "gpusim", *words, "--serve", "0"]
+    done = subprocess.run(line, check=False, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0
     assert re.search(r"watch it at http://127\.0\.0\.1:\d+/\n", done.stderr)
-    wrong = subprocess.run([*words, "--serve-address", "127.0.0.1"], check=False, **told)
-    assert wrong.returncode == 2
+    wrong = command(*words, "--serve-address", "127.0.0.1", code=2)
     assert "needs a port" in wrong.stderr
 
 
+@pytest.mark.long
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
 def test_the_page_steps_with_real_clicks(runs: Runs, tmp_path: Path) -> None:
     runs.at(0)
@@ -301,6 +303,7 @@ def test_the_page_steps_with_real_clicks(runs: Runs, tmp_path: Path) -> None:
         assert not page.complaints
 
 
+@pytest.mark.long
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
 def test_the_page_is_narrow_and_dark_where_it_should(runs: Runs, tmp_path: Path) -> None:
     import matplotlib.image

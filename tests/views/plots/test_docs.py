@@ -12,6 +12,7 @@ DOCS = ROOT / "docs"
 PAGE = (DOCS / "plots.md").read_text()
 
 
+@pytest.mark.long
 def test_the_examples_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = {}

@@ -64,6 +64,7 @@ def test_the_browser_finds_all_headings(page: Path) -> None:
     assert "CONSOLE" not in outcome.stderr, "it complains of nothing, such as its own policy"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scheme", quick(["light", "dark"], "dark"))
 def test_the_browser_draws_the_page(page: Path, scheme: str) -> None:
     picture = page.with_suffix(".png")

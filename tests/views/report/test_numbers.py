@@ -15,11 +15,12 @@ from gpusim.results.quantity import format_quantity
 from gpusim.runs.writer import ResultWriter
 from gpusim.views.report import html_report
 from gpusim.views.report.stalls import stall_table
+from tests.quick import quick
 from tests.results.conftest import FAMILY_OF, STATES, make_run, make_sums
 from tests.views.report.reading import Element, folded, read, rows, section, table
 
 
-@pytest.fixture(scope="module", params=["everything", "several"])
+@pytest.fixture(scope="module", params=quick(["everything", "several"], "several"))
 def result(request: pytest.FixtureRequest) -> Result:
     found: Result = request.getfixturevalue(request.param)
     return found

@@ -240,17 +240,17 @@ def test_equal_runs_give_equal_pictures(run: Result, tmp_path) -> None:
 
 
 def test_every_cycle_of_every_warp_has_its_state(run: Result) -> None:
-    shown, sm = Window(600, 700, 1), 1
+    shown, sm = Window(600, 630, 1), 1
     figure = draw_warps(run, shown, Selection(sm=sm))
     axes = panel(figure, f"warp on SM {sm}")
     names = [int(label.get_text()) for label in axes.get_yticklabels()]
-    drawn = np.full((len(names), 100), "", dtype=object)
+    drawn = np.full((len(names), 30), "", dtype=object)
     for state, spans in bars(axes).items():
         for row, begin, end in spans.round().astype(int):
             assert set(drawn[row, begin - 600 : end - 600]) == {""}, "drawn once"
             drawn[row, begin - 600 : end - 600] = state
     seen: set[int] = set()
-    for cycle in range(100):
+    for cycle in range(30):
         at = stalled_on(run, 600 + cycle)
         expected = dict(at[at.sm == sm][["warp", "state"]].itertuples(index=False))
         found = {warp: state for warp, state in zip(names, drawn[:, cycle], strict=True) if state}
