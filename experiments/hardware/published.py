@@ -1,7 +1,8 @@
 """Kernels on a V100 and an A100 beside rates that others have published.
 
-A rate counts the bytes that its source counts: those of all arrays, each once.  Ours is that of one
-launch, from the begin of its first block to its end; streams are measured in their middle.
+A rate counts the bytes that its source counts: those of all arrays, each once.  Ours is eight times
+that of one launch on an eighth of the machine, with an eighth of the elements, from the begin of
+its first block to its end; streams are measured in their middle.
 """
 
 from __future__ import annotations
@@ -22,9 +23,14 @@ from gpusim.workloads.workload import load_workload
 
 PAGE = 2 << 20
 W = kernels.W
+EIGHTH, PARTS = "eighth", 8
+"""Variant of the models that is so many times smaller in SMs, L2 banks and DRAM channels."""
 
 GUIDE = "NVIDIA, CUDA C++ Best Practices Guide 12.9, 9.2.3: Tesla V100, size not stated"
-ISAMBARD = "BabelStream 4.0, V100-PCIE-16GB, arrays of 1 GiB: kaanolgu/BabelStream, docs"
+ISAMBARD = (
+    "BabelStream 4.0, V100-PCIE-16GB, arrays of 1 GiB: "
+    "kaanolgu/BabelStream@3837b3d, docs/compilers.md"
+)
 POLARIS = (
     "BabelStream 4.0, A100-SXM4-40GB, arrays of 256 MiB, kernels by Nsight Systems: "
     "argonne-lcf/ALCFBeginnersGuide@01f2193, polaris/02_profiling.md"
@@ -100,9 +106,10 @@ def _transpose(n: int, by_column: bool) -> Kernel:
     return Kernel(start, 8 * n * n)
 
 
-N = 640
-"""Rows of the guide's matrices: 400 blocks, five for each SM of a V100."""
-MI = 1 << 20
+N = 320
+"""Rows of the guide's matrices: 100 blocks, ten for each SM of an eighth of a V100."""
+SIDE = 1440
+"""Rows of a matrix of an eighth of 4096 x 4096 elements, in blocks of 16."""
 KERNELS: dict[str, Kernel] = {
     "narrow": _narrow(kernels.narrow_plain, N),
     "narrow-a": _narrow(kernels.narrow_tile_a, N),
@@ -110,9 +117,9 @@ KERNELS: dict[str, Kernel] = {
     "square": _square(kernels.square_plain, N),
     "square-32": _square(kernels.square_tiles, N, 32),
     "square-33": _square(kernels.square_tiles, N, 33),
-    "dot": _dot(256, 4 * MI),
-    "transpose-stores": _transpose(4096, by_column=False),
-    "transpose-loads": _transpose(4096, by_column=True),
+    "dot": _dot(32, 1 << 19),
+    "transpose-stores": _transpose(SIDE, by_column=False),
+    "transpose-loads": _transpose(SIDE, by_column=True),
 }
 
 PUBLISHED = (
@@ -146,8 +153,8 @@ def published_kernel(
 def rate(model: str, ours: str) -> tuple[float, str]:
     """GB/s of a kernel, or of a stream, and the state in which its warps are longest."""
     if ours not in KERNELS:
-        return measure(model, Point(ours, 256 * MIB)), ""
-    loaded = model_of(model)
+        return PARTS * measure(model, Point(ours, 32 * MIB, variant=EIGHTH)), ""
+    loaded = model_of(model, EIGHTH)
     parameters = {"kernel": ours, "sms": loaded.config.sm.count}
     with simulate(loaded, load_workload(published_kernel, overrides=parameters)) as result:
         launch = result.launches.iloc[-1]
@@ -155,7 +162,7 @@ def rate(model: str, ours: str) -> tuple[float, str]:
         clock = loaded.config.clock
         cycles = int(launch["end"] - launch["begin"]) - loaded.config.launch_overhead.cycles(clock)
         mostly = f"{str(shares.idxmax()).removeprefix('share_')} {shares.max():.0%}"
-        return KERNELS[ours].moved * float(clock) / cycles / 1e9, mostly
+        return PARTS * KERNELS[ours].moved * float(clock) / cycles / 1e9, mostly
 
 
 def beside_published(rates: dict[tuple[str, str], tuple[float, str]]) -> pd.DataFrame:
