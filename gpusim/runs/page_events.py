@@ -1,7 +1,7 @@
 """Events of pages: what an operating system and CPUs do to them while a machine runs.
 
-An events file has one JSON object a line.  Where pages come on demand, what happens to a page that
-is with the host is of no effect::
+An events file has one JSON object a line.  What happens to a page that is with the host, or in a
+piece of an array that its program has not mapped, is of no effect::
 
     {"at": 20000, "event": "remap", "address": "0x100000000"}
     {"at": 30000, "event": "synonym", "address": "0x100000000", "of": "0x100001000"}
@@ -153,8 +153,12 @@ def _happen(machine: Machine, event: PageEvent) -> None:
 
 
 def _is_away(machine: Machine, tag: int) -> bool:
-    """Whether a page is not on the device now, so that what happens to it is no matter there."""
-    return machine.page_table.on_demand and machine.pages.find(tag) is None
+    """Whether a page is not on the device now, so that what happens to it is no matter there.
+
+    It is with the host, or one of an array whose pieces its program maps by itself.
+    """
+    table = machine.page_table
+    return table.is_gone(tag) or (table.on_demand and machine.pages.find(tag) is None)
 
 
 def _pages_of(event: PageEvent, page_shift: int) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -334,6 +335,25 @@ def test_traces_and_events_refuse_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize(
+    "event",
+    [{"event": "remap"}, {"event": "synonym", "of": "query"}, {"event": "protect"}],
+    ids=lambda one: one["event"],
+)
+def test_events_at_pieces_that_are_not_mapped_are_of_no_effect(
+    event: dict[str, str], tmp_path: Path
+) -> None:
+    whole = {"at": 0, "address": "k_cache_0", **event}
+    if event["event"] == "protect":
+        whole["permission"] = "read"
+    events = tmp_path / "events.jsonl"
+    events.write_text(json.dumps(whole) + "\n", encoding="utf-8")
+    model = gpusim.load_model("apu-hsa", ["vc"])
+    workload = gpusim.load_workload("growing_decode", "smoke")
+    with gpusim.simulate(model, workload, events=events) as one:
+        assert one.summary == gpusim.simulate(model, workload).summary
+
+
 def test_it_can_be_skipped() -> None:
     workload = gpusim.load_workload("growing_decode", "smoke")
     whole = gpusim.simulate("tiny", workload)

@@ -56,6 +56,15 @@ def policy_keys(model: LoadedModel) -> list[tuple[str, Slot]]:
     ]
 
 
+def choice_keys(model: LoadedModel) -> list[str]:
+    """The keys that have one of a few values."""
+    return [
+        ".".join(key)
+        for key, attribute, _ in attributes_of(model.config)
+        if CHOICES in attribute.metadata
+    ]
+
+
 def _choices(model: LoadedModel) -> set[str]:
     found = set()
     for key, attribute, _ in attributes_of(model.config):

@@ -10,7 +10,13 @@ from typing import TypeVar
 from attrs import field, frozen
 
 import gpusim
-from experiments.fuzz.machines.knobs import Setting, keys, other_value, policy_keys
+from experiments.fuzz.machines.knobs import (
+    Setting,
+    choice_keys,
+    keys,
+    other_value,
+    policy_keys,
+)
 from gpusim.config.layers import variants_of
 from gpusim.config.load import LoadedModel
 from gpusim.config.recipe import recipe_names
@@ -172,7 +178,7 @@ _SLOTS: Mapping[str, tuple[Slot, ...]] = {
 """By table of a model that may be absent, the slots that are in it."""
 
 _TRIES = 6
-_SETTINGS = (0, 0, 1, 2, 4, 8)
+_SETTINGS = (0, 0, 1, 2, 4)
 
 
 @frozen
@@ -243,7 +249,8 @@ def make_model(random: Random, number: int) -> MadeModel:
     changes.extend(_policies(random, plain, number))
     if random.random() < 0.5:
         changes.extend(_small_tlbs(random, plain))
-    changed = random.sample(keys(plain), random.choice(_SETTINGS))
+    changed = random.sample(choice_keys(plain), random.choice(_SETTINGS))
+    changed += random.sample(keys(plain), random.choice(_SETTINGS))
     changes.extend({key: other_value(random, plain, key)} for key in changed)
     settings = _accepted(base, recipes, changes)
     there = tuple(name for name in parts if PARTS[name].items() <= settings.items())
@@ -266,8 +273,7 @@ def _policies(random: Random, model: LoadedModel, number: int) -> Iterator[Mappi
     own = [key for key, one in there if one == slot]
     if own:
         yield {random.choice(own): name}
-    if random.random() < 0.4:
-        key, slot = random.choice(there)
+    for key, slot in random.sample(there, min(random.choice(_SETTINGS), len(there))):
         yield {key: random.choice(policy_names(slot))}
 
 
