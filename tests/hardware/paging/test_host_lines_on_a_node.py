@@ -26,6 +26,7 @@ from tests.hardware.paging.bench import FETCH, L1_TLB, L2_TLB, PAGE, WALK, each,
 from tests.hardware.paging.test_conservation import PAGES, Moved, scripts
 from tests.hardware.paging.test_fault_latency import BATCH, HEADER, OVER_THE_LINK
 from tests.hardware.paging.test_node import REMOTE_FETCH, after, each_on_its_gpu
+from tests.hardware.paging.test_node_host_mmu import hosts
 from tests.hardware.paging.test_storms import storm
 from tests.machine.bench import Run
 from tests.machine.node_bench import node
@@ -143,15 +144,6 @@ def test_the_hosts_mmu_answers_where_such_a_page_lies() -> None:
     assert done.count("node/pages", "migrations") == 0
 
 
-hosts = st.fixed_dictionaries(
-    {
-        "gpus": st.integers(1, 3),
-        "placement": st.sampled_from(["first-touch", "interleave"]).map(PolicyConfig),
-        "caching": st.sampled_from(["home", "reader"]),
-        "host_mmu": st.sampled_from([None, HOST]),
-        "remote": st.sampled_from([PolicyConfig("direct"), ON_TOUCH, PolicyConfig("griffin")]),
-    }
-)
 kept = st.fixed_dictionaries(
     {
         "migration": st.sampled_from(["accesses", "never", "policy"]),
@@ -164,12 +156,16 @@ kept = st.fixed_dictionaries(
 
 
 @settings(max_examples=examples(80), deadline=None)
-@given(scripts, hosts, kept)
-def test_pages_and_bytes(programs: list[Any], where: dict[str, Any], keys: dict[str, Any]) -> None:
+@given(scripts, hosts, st.booleans(), st.sampled_from(["home", "reader"]), kept)
+def test_pages_and_bytes(
+    programs: list[Any], where: dict[str, Any], asks: bool, caching: str, keys: dict[str, Any]
+) -> None:
     """`Run` itself checks the laws of the machine, and that nothing is under way at its end."""
-    where, keys = dict(where), dict(keys)
-    if where["host_mmu"] is None:
-        where["remote"] = PolicyConfig("direct")
+    where, keys = where | {"caching": caching, "host_mmu": HOST}, dict(keys)
+    if where["migration"] is not None:
+        where["invalidation"] = None
+    if not asks:
+        where = {key: where[key] for key in ("gpus", "placement", "caching")}
     if keys["migration"] == "policy":
         keys["mover"] = PolicyConfig("hot-pages", {"threshold": keys["threshold"]})
     if keys["migration"] == "never":
