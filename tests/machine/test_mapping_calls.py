@@ -334,10 +334,13 @@ def test_traces_and_events_refuse_it(tmp_path: Path) -> None:
         gpusim.simulate("tiny", workload, events=events)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     "event",
-    [{"event": "remap"}, {"event": "synonym", "of": "query"}, {"event": "protect"}],
+    [
+        {"event": "remap"},
+        pytest.param({"event": "synonym", "of": "query"}, marks=pytest.mark.long),
+        pytest.param({"event": "protect"}, marks=pytest.mark.long),
+    ],
     ids=lambda one: one["event"],
 )
 def test_events_at_pieces_that_are_not_mapped_are_of_no_effect(
@@ -354,6 +357,7 @@ def test_events_at_pieces_that_are_not_mapped_are_of_no_effect(
         assert one.summary == gpusim.simulate(model, workload).summary
 
 
+@pytest.mark.long
 def test_it_can_be_skipped() -> None:
     workload = gpusim.load_workload("growing_decode", "smoke")
     whole = gpusim.simulate("tiny", workload)

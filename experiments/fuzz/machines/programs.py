@@ -154,9 +154,7 @@ def _made_up(random: Random, config: GpuConfig, alone: bool) -> Parameters:
         "streams": random.choice((1, 1, 1, 2, 4)),
         "gpus": random.choice((1, gpus)) if alone else 1,
         "copies": random.choice((0, 0, 0, 1, 2)),
-        "calls": random.choice((0, 0, 0, 1, 3))
-        if config.paging is None and config.node is None
-        else 0,
+        "calls": random.choice((0, 0, 0, 1, 3)) if config.paging is None else 0,
         "piece": max(8192, int(config.memory.page)),
         "shared": random.choice((0, 0, 256, 4096)),
     }
