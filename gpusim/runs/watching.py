@@ -54,8 +54,9 @@ def _place(machine: Machine, request: MemoryRequest) -> int:
         return IN_L1
     of_l2 = line * config.l1.line // config.l2.line
     system = machine.system_of[request.sm]
-    if machine.node is not None:
-        system = machine.systems[(frame << machine.page_table.page_shift) // config.memory.size]
+    gpu = (frame << machine.page_table.page_shift) // config.memory.size
+    if machine.node is not None and gpu < len(machine.systems):  # else it is a page of the host
+        system = machine.systems[gpu]
     return IN_L2 if system.bank_of(of_l2).holds(of_l2) else NOWHERE
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 import gpusim
+from experiments.fuzz.machines.models import SMALLER
 from gpusim.core.errors import UserError
 from gpusim.hardware.tlb import SubEntryArray
 from gpusim.results.result import Result
+from tests.quick import quick
 from tests.whole.running import run
 
 WATCHED = ("tlb_misses", "lifetimes")
@@ -75,3 +77,12 @@ def test_an_array_that_does_not_tell_is_refused() -> None:
     work = gpusim.load_workload("atax", "smoke", overrides={"n": 64})
     with pytest.raises(UserError, match="the array of tlb"):
         gpusim.simulate(model, work, record=["lifetimes"])
+
+
+@pytest.mark.parametrize(
+    "recipe", quick(["coherent-host", "zero-copy", "access-counters"], "coherent-host")
+)
+def test_pages_of_the_host_are_looked_for_on_a_node(recipe: str) -> None:
+    model = gpusim.load_model("mcm-gpu", [recipe], SMALLER["mcm-gpu"])
+    result = gpusim.simulate(model, gpusim.load_workload("strides", "smoke"), record=WATCHED)
+    assert len(result.table("tlb_misses")) == counted(result, "tlb/L1", "misses") > 0
