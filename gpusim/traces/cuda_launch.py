@@ -7,6 +7,7 @@ from math import prod
 
 from gpusim.core.untrusted import brief
 from gpusim.traces.application import MOST_BLOCKS, check_launch
+from gpusim.traces.launch_needs import LaunchNeeds
 
 MOST_REGISTERS = 255
 """Registers of a thread (CUDA C++ Programming Guide, technical specifications by compute
@@ -44,3 +45,29 @@ def check_cuda_launch(
             shown = number if number < 1 << 31 else brief(number)
             raise ValueError(f"{shown} {what}; at most {most} are allowed")
     check_launch(prod(grid), threads, registers, shared_bytes)
+
+
+def check_stated_launch(
+    grid: Sequence[int], threads: int, stated: tuple[int, int], needs: LaunchNeeds
+) -> None:
+    """Refuse what a trace states of a launch if CUDA does not have it.
+
+    Args:
+        grid: blocks along x, y and z.
+        threads: of a block.
+        stated: registers of a thread and bytes of shared memory of a block.
+        needs: what a user says in place of these, which are not looked at then.
+
+    Raises:
+        ValueError: one of the numbers is too large; says which, and what replaces it.
+    """
+    check_cuda_launch(grid, threads)
+    registers = stated[0] if needs.registers is None else 0
+    shared_bytes = stated[1] if needs.shared_bytes is None else 0
+    try:
+        check_cuda_launch((1, 1, 1), 1, registers, shared_bytes)
+    except ValueError as error:
+        raise ValueError(
+            f"{error}; --set workload.nregs=NUMBER and workload.shmem=NUMBER replace what a trace "
+            "says"
+        ) from error

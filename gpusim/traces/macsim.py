@@ -24,7 +24,8 @@ from gpusim.traces.application import (
 )
 from gpusim.traces.blocks import WARP_SIZE, BlockTrace
 from gpusim.traces.code_lines import CODE_BASE, CodePlaces
-from gpusim.traces.cuda_launch import check_cuda_launch
+from gpusim.traces.cuda_launch import check_stated_launch
+from gpusim.traces.launch_needs import LaunchNeeds
 from gpusim.traces.macsim_records import KINDS, Instruction, Kind, read_warp
 from gpusim.traces.sass import MEMORY_OPCODES, Space, moves_data
 from gpusim.traces.sass_unmodelled import (
@@ -67,8 +68,12 @@ _SIZES = re.compile(
 )
 
 
-def open_macsim(path: Path) -> TraceFile:
+def open_macsim(path: Path, needs: LaunchNeeds) -> TraceFile:
     """A list of kernels, which run one after the other, or a single kernel.
+
+    Args:
+        path: of the list, or the kernel.
+        needs: what stands in place of the registers and shared memory of its kernels.
 
     Raises:
         UserError: a text file is missing or wrong; names file and line.
@@ -77,15 +82,15 @@ def open_macsim(path: Path) -> TraceFile:
     unread = Unread()
     if most_blocks == _LIST:
         facts = _facts(path.with_name(_NAMES), unread)
-        kernels = [_read_kernel(_listed(path, line), facts) for line in lines]
+        kernels = [_read_kernel(_listed(path, line), facts, needs) for line in lines]
         files: tuple[Path, ...] = (path.parent,)
     else:
-        kernels = [_read_kernel(path, {})]
+        kernels = [_read_kernel(path, {}, needs)]
         files = (path, *kernels[0].all_files())
     if not kernels:
         raise UserError(f"{path}: names no kernel")
     for kernel in kernels:
-        if not kernel.facts.registers:
+        if not kernel.facts.registers and needs == LaunchNeeds():
             unread.note(NO_SIZES, kernel.facts.name)
         for what, absent in kernel.absent().items():
             unread.note(NOT_IN_FILE, what, absent)
@@ -285,7 +290,7 @@ def _listed(path: Path, line: Line) -> Path:
     return kernel
 
 
-def _read_kernel(path: Path, facts: dict[str, KernelFacts]) -> MacsimKernel:
+def _read_kernel(path: Path, facts: dict[str, KernelFacts], needs: LaunchNeeds) -> MacsimKernel:
     kind, most_blocks, lines = _header(path)
     if most_blocks == _LIST or not lines:
         raise UserError(f"{path}: must be a kernel: its fourth line is the number of its warps")
@@ -305,7 +310,9 @@ def _read_kernel(path: Path, facts: dict[str, KernelFacts]) -> MacsimKernel:
     try:
         own = kernel.facts
         grid = len(kernel.begins) - 1, 1, 1
-        check_cuda_launch(grid, kernel.threads_per_block, own.registers, own.shared_bytes)
+        check_stated_launch(
+            grid, kernel.threads_per_block, (own.registers, own.shared_bytes), needs
+        )
     except ValueError as error:
         raise UserError(f"{path}: {error}") from error
     if kernel.most_warps * WARP_SIZE >= kernel.threads_per_block + WARP_SIZE:

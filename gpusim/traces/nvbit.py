@@ -26,6 +26,7 @@ from gpusim.traces.application import (
 from gpusim.traces.blocks import WARP_SIZE, BlockTrace
 from gpusim.traces.cache_operators import CacheOperator, cache_operator, load_op
 from gpusim.traces.lanes import WINDOW_BYTES
+from gpusim.traces.launch_needs import LaunchNeeds
 from gpusim.traces.nvbit_index import NvbitIndex, NvbitKernel, Record, build_index
 from gpusim.traces.sass import (
     BULK_OPCODES,
@@ -57,13 +58,17 @@ _ACCESS = re.compile(r" - warp \d+ - (?P<opcode>[\w.]+) - (?:Size (?P<size>\d+) 
 _THREAD = re.compile(r"Thread(\d+),0x[0-9a-fA-F]+,0x([0-9a-fA-F]+)")
 
 
-def open_nvbit(path: Path) -> TraceFile:
+def open_nvbit(path: Path, needs: LaunchNeeds) -> TraceFile:
     """Find all records of a file, in one pass.
+
+    Args:
+        path: of the file.
+        needs: what stands in place of the registers and shared memory of its launches.
 
     Raises:
         UserError: the file cannot be read, or a line is wrong.
     """
-    index = build_index(path)
+    index = build_index(path, needs)
     name = plain_stem(path)
     unread = Unread()
     if index.lanes:

@@ -25,7 +25,8 @@ from gpusim.core.untrusted import MOST_LINE_BYTES, file_bytes, format_memory, un
 from gpusim.core.warp_program import Buffer
 from gpusim.traces.application import MOST_EMPTY_BLOCKS, MOST_STREAM, made_buffer
 from gpusim.traces.blocks import WARP_SIZE
-from gpusim.traces.cuda_launch import check_cuda_launch
+from gpusim.traces.cuda_launch import check_stated_launch
+from gpusim.traces.launch_needs import LaunchNeeds
 from gpusim.traces.text import DAMAGES, PACKED, check_line, damage, open_binary
 
 MARK = b"MEMTRACE:"
@@ -151,8 +152,12 @@ class NvbitIndex:
                 yield text
 
 
-def build_index(path: Path) -> NvbitIndex:
+def build_index(path: Path, needs: LaunchNeeds) -> NvbitIndex:
     """Index a file.
+
+    Args:
+        path: of the file.
+        needs: what stands in place of the registers and shared memory of its launches.
 
     Raises:
         UserError: the file cannot be read, or a line is wrong.
@@ -161,7 +166,7 @@ def build_index(path: Path) -> NvbitIndex:
     with untrusted(path):
         try:
             index = NvbitIndex(path, _seekable(path))
-            builder = _Builder(index)
+            builder = _Builder(index, needs)
             for line, place, text in index.lines():
                 builder.line(line, place, text)
         except DAMAGES as error:
@@ -219,8 +224,9 @@ def _lines(stream: IO[bytes]) -> Iterator[bytes]:
 class _Builder:
     """Takes the lines one by one; a wrong one raises ValueError."""
 
-    def __init__(self, index: NvbitIndex) -> None:
+    def __init__(self, index: NvbitIndex, needs: LaunchNeeds) -> None:
         self._index = index
+        self._needs = needs
         self._newest = -1
         self._shift: int | None = None
         self._listed = 0
@@ -254,7 +260,8 @@ class _Builder:
             raise ValueError(f"there are two launches with the id {self._newest}")
         if not x * y * z * threads:
             raise ValueError("a launch of no blocks or no threads")
-        check_cuda_launch((x, y, z), threads, int(found["registers"]), int(found["shared"]))
+        registers, shared = int(found["registers"]), int(found["shared"])
+        check_stated_launch((x, y, z), threads, (registers, shared), self._needs)
         stream = _STREAM.search(found.string)
         number = int(stream[1]) if stream else DEFAULT_STREAM
         if number > MOST_STREAM:
@@ -264,8 +271,8 @@ class _Builder:
             name,
             (x, y, z),
             threads,
-            int(found["registers"]),
-            int(found["shared"]),
+            registers,
+            shared,
             number,
             line,
         )

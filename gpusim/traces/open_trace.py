@@ -127,9 +127,9 @@ def _by_mark(path: Path, begin: bytes, options: TraceOptions) -> TraceFile:
     if begin.startswith(_HDF5):
         return open_recorded(path)
     if begin.startswith(MARKS):
-        return open_macsim(path)
+        return open_macsim(path, options.needs)
     if MARK in begin:
-        return open_nvbit(path)
+        return open_nvbit(path, options.needs)
     if begin[_TAR_AT:].startswith(_TAR):
         raise UserError(f"{path} is an archive: unpack it, and give the folder with the trace")
     if trace := open_memory_trace(path, begin, options):

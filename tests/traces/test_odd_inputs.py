@@ -183,6 +183,22 @@ def test_records_of_mem_trace_that_cannot_be(tmp_path, lines, message):
         read(path)
 
 
+def test_impossible_registers_are_replaced(tmp_path):
+    told = launch().replace("nregs 12", "nregs 21955")
+    path = write(tmp_path / "m.txt", f"{told}\n{record('0,0,0', 0, 'LDG.E', ALL)}\n")
+    with pytest.raises(UserError, match=r"m\.txt:1: 21955 registers.*overrides\['nregs'\]=NUMBER"):
+        open_trace(path)
+    assert read(path, nregs=32)[0] == [ALL]
+    macsim.write_kernel(tmp_path / "K", {0: [macsim.record(macsim.LDG, load=1, address=BASE)]})
+    sizes = "Grid size: (1, 1, 1), Block size: (32, 1, 1), # of regs: 21955, "
+    sizes += "static shared mem: 0, dynamic shared mem: 0"
+    write(tmp_path / "kernel_names.txt", f"K name: add\n  {sizes}\n")
+    path = write(tmp_path / "kernel_config.txt", "nvbit\n14\n-1\nK/trace.txt\n")
+    with pytest.raises(UserError, match=r"21955 registers.*overrides\['nregs'\]=NUMBER"):
+        open_trace(path)
+    assert read(path, nregs=32) == ([ALL], "")
+
+
 def test_what_mem_trace_does_not_tell(tmp_path):
     lines = [launch(), record("0,0,0", 0, "LDG.E", ALL), "0x10,0x20"]
     accesses, warnings = read(write(tmp_path / "m.txt", "\n".join([*lines, ""])))
