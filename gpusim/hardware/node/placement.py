@@ -95,8 +95,8 @@ register_policy(Slot.PAGE_PLACEMENT, "interleave", InterleavedPlacement)
 class ArrayPlacement(PagePlacement):
     """Each array is cut into equal runs of pages, one for each GPU, in their order.
 
-    What remains of the division lies on the last GPU, as in MGPUSim's unified multi-GPU driver.
-    Pages that lie in no array are dealt out in turn.
+    What remains of the division lies on the last GPU, as where MGPUSim distributes memory over
+    devices that are not unified.  Pages that lie in no array are dealt out in turn.
     """
 
     def __init__(self, gpus: int, page_bytes: int) -> None:
