@@ -175,12 +175,27 @@ class _Inliner:
             if stores:
                 self._stored.add(slot)
                 self._kernel.registers[slot] = f"b{8 * max(bytes_of(type_), 2)}"
-            elif slot not in self._kernel.registers:
+                found.append(_move(one, Register(slot), item, f"b{8 * bytes_of(type_)}"))
+                continue
+            given = self._kernel.registers.get(slot)
+            if given is None or bytes_of(given) < bytes_of(type_):
                 raise self._module.at(one, "reads what no call has given; it is not supported")
-            operands = (Register(slot), item) if stores else (item, Register(slot))
-            moved = f"b{8 * bytes_of(type_)}"
-            found.append(evolve(one, opcode="mov", modifiers=(moved,), operands=operands))
+            found.append(self._load(one, item, Register(slot), type_))
         return found
+
+    def _load(self, one: Instruction, to: Operand, of: Register, type_: str) -> Instruction:
+        """A register gets a parameter: its low bits, extended by their sign if the type has one."""
+        into = self._kernel.registers.get(to.name, "") if isinstance(to, Register) else ""
+        if type_[0] == "s" and into and bytes_of(into) > bytes_of(type_):
+            return evolve(
+                _move(one, to, of, type_), opcode="cvt", modifiers=(f"s{into[1:]}", type_)
+            )
+        return _move(one, to, of, f"b{8 * bytes_of(type_)}")
+
+
+def _move(one: Instruction, to: Operand, of: Operand, type_: str) -> Instruction:
+    """A move in place of an instruction."""
+    return evolve(one, opcode="mov", modifiers=(type_,), operands=(to, of))
 
 
 def _parts(call: Instruction) -> tuple[list[str], str, list[str]]:

@@ -177,8 +177,8 @@ class Run:
         for tenant in self.tenants:
             if any(one.piece for one in tenant.application.buffers):
                 raise UserError(
-                    f"--sample: {tenant.name} maps arrays piece by piece, which windows do not "
-                    "follow: run it whole, or with --skip"
+                    f"--sample: {tenant.name} maps arrays piece by piece, beside its launches, and "
+                    "windows run one after the other: run it whole, or with --skip"
                 )
         return plan_windows(self.model, self.workload, options.sample)
 

@@ -389,7 +389,7 @@ def test_it_goes_on_from_a_checkpoint(skip: str, tmp_path: Path) -> None:
 
 def test_windows_are_refused() -> None:
     workload = gpusim.load_workload("growing_decode", "smoke")
-    with pytest.raises(UserError, match="maps arrays piece by piece, which windows do not follow"):
+    with pytest.raises(UserError, match="piece by piece, beside its launches, and windows run one"):
         gpusim.simulate("tiny", workload, sample="windows=3,length=2kcycles,warm=1kcycles")
 
 

@@ -40,6 +40,23 @@ def test_calls_whose_parameters_share_a_name():
         assert out[:, i].tolist() == [drawn, count]
 
 
+def test_narrow_arguments_keep_their_sign():
+    x, out = RNG.integers(-(2**31), 2**31, 64).astype(np.int32), np.zeros((3, 64), np.int32)
+    load("narrow_arguments").launch(1, 64, x, out)
+    a, b, c, d = (
+        x.astype(np.int8),
+        (x >> 3).astype(np.int8),
+        (x * 7).astype(np.int16),
+        np.arange(64),
+    )
+    first = a.astype(int) * 1000000 + (x >> 2).astype(np.int16).astype(int) * 7
+    assert out[0].tolist() == (first + (x >> 1).astype(np.uint8)).tolist()
+    for k in (5, -3):
+        a, b, c, d = (b + np.int8(k)), a, (c * np.int16(2)), d + c
+    assert out[1].tolist() == (a.astype(int) * 1000 + b).tolist()
+    assert out[2].tolist() == (c + 3 * d).tolist()
+
+
 def test_shared_addresses_wrap():
     a, out = RNG.integers(0, 9, (7, 64, 4)).astype(np.float32), np.zeros((64, 4), np.float32)
     load("mirrored").launch(1, 64, a, out, 7)

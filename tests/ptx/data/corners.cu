@@ -22,6 +22,19 @@ extern "C" __global__ void calls_of_two_kinds(const unsigned* seed, unsigned* ou
     out[64 + i] = steps(seed[i] % 1000 + 1);
 }
 
+// Arguments of 8 and 16 bits are given as 32, and taken with their sign.
+struct Mixed { signed char a, b; short c; int d; };
+__device__ __noinline__ int scaled(signed char a, short b, unsigned char c) { return a * 1000000 + b * 7 + c; }
+__device__ __noinline__ Mixed turned(Mixed x, signed char k) { Mixed r = {(signed char)(x.b + k), x.a, (short)(x.c * 2), x.d + x.c}; return r; }
+extern "C" __global__ void narrow_arguments(const int* x, int* out) {
+    int i = threadIdx.x, v = x[i];
+    Mixed m = {(signed char)v, (signed char)(v >> 3), (short)(v * 7), i};
+    m = turned(turned(m, 5), -3);
+    out[i] = scaled((signed char)v, (short)(v >> 2), (unsigned char)(v >> 1));
+    out[64 + i] = m.a * 1000 + m.b;
+    out[128 + i] = m.c + 3 * m.d;
+}
+
 // Offsets that bring a shared address back above 0; of every other tile half is filled with zeros.
 extern "C" __global__ void mirrored(const float4* a, float4* out, int tiles) {
     __shared__ float4 buffer[3][64];
