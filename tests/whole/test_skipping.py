@@ -111,3 +111,20 @@ def test_on_the_command_line() -> None:
     assert "were skipped (1launches)" in " ".join(
         command("run", "tiny", "mvt", *small).output.split()
     )
+
+
+@pytest.mark.parametrize(
+    ("skip", "overhead"), [("1launches", "300 cycles"), ("2launches", "0 cycles")]
+)
+def test_an_application_alone_has_all_time_slices(skip: str, overhead: str) -> None:
+    """Nothing is left to run before a launch begins: the slicer sleeps until one does."""
+    work = gpusim.load_workload("launches", "smoke", overrides={"count": 4, "blocks": 2})
+    cycles = [
+        gpusim.simulate(
+            gpusim.load_model("tiny", overrides={"sharing": name, "launch_overhead": overhead}),
+            work,
+            skip=skip,
+        ).summary["cycles"]
+        for name in ("time-slices", "by-sm")
+    ]
+    assert cycles[0] == cycles[1] > 0

@@ -285,6 +285,8 @@ class SkippingScheduler(NodeScheduler):
         one.works = True
         self._running.append(one)
         self._rates = [StartRate(self._dispatch) for _ in self._seats]
+        if self.on_change is not None:
+            self.on_change.now()
         while not one.is_over():
             self._take_ended()
             self._place_blocks()
