@@ -8,6 +8,7 @@ from attrs import asdict
 
 from gpusim.config.schema import GpuConfig, L2Config
 from gpusim.core.bank_conflicts import WORD_BYTES
+from gpusim.core.warp_program import SECTOR_BYTES
 from gpusim.files.structure import Problem
 
 
@@ -32,7 +33,7 @@ def check_lanes(config: GpuConfig) -> Iterator[Problem]:
 
 def _check_l2_lanes(l2: L2Config) -> Iterator[Problem]:
     """MSHRs of sectors, and turns of atomics."""
-    sectors = l2.line // (l2.sector or l2.line)
+    sectors = l2.line // SECTOR_BYTES  # a line that is fetched whole takes as many MSHRs at once
     if l2.mshr_grain == "sector" and l2.mshrs < sectors:
         yield Problem(("l2", "mshrs"), f"must hold the {sectors} sectors of a line")
     for key in ("atomic_grain", "atomic_whole"):

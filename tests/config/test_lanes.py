@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpusim import load_model
+from gpusim import load_model, load_workload, simulate
 from gpusim.core.errors import UserError
 
 
@@ -19,3 +19,12 @@ from gpusim.core.errors import UserError
 def test_what_cannot_be_is_refused(settings: dict[str, object], words: str) -> None:
     with pytest.raises(UserError, match=words):
         load_model("a100", (), settings)
+
+
+def test_lines_that_are_fetched_whole_take_an_mshr_for_each_of_their_sectors() -> None:
+    """Else no line could ever be fetched."""
+    settings = {"l2.mshr_grain": "sector", "l2.mshrs": 3}
+    with pytest.raises(UserError, match=r"l2\.mshrs = 3: must hold the 4 sectors"):
+        load_model("tiny", (), settings)
+    model = load_model("tiny", (), {**settings, "l2.mshrs": 4})
+    assert simulate(model, load_workload("launches", "smoke")).summary["cycles"] > 0
