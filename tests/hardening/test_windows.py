@@ -103,6 +103,7 @@ def test_a_run_a_checkpoint_and_a_trace(tmp_path: Path):
     assert gpusim.open_result(tmp_path / "run.h5").summary["cycles"] > 0
 
 
+@pytest.mark.long
 def test_a_study_that_needs_more_says_so(tmp_path: Path):
     told = on_windows(tmp_path, "study", "fuzz", "--minutes", "0.01", code=2)
     assert "needs Python's module 'resource', which this system has not got" in told

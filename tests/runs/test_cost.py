@@ -63,9 +63,9 @@ def test_page_faults_are_a_part_of_their_own() -> None:
     assert (1 - summary["cost_faults"]) * summary["cycles"] == pytest.approx(cycles_of("tiny"))
 
 
+@pytest.mark.long
 def test_each_application_has_a_cost() -> None:
-    few = {"HISTO.width": 32, "HISTO.height": 16, "GUP.updates": 2}
-    pair = gpusim.load_workload("mask/HISTO_GUP", "smoke", overrides=few)
+    pair = gpusim.load_workload("mask/HISTO_GUP", "smoke", overrides={"GUP.updates": 2})
     with gpusim.simulate("tiny", pair, cost=True) as result:
         for name in ("HISTO", "GUP"):
             ideal = result.summary[f"{name}/cycles_without_translation"]
@@ -119,7 +119,8 @@ def test_the_sentence_names_no_cost_that_was_not_measured() -> None:
 
 def test_the_command_line_has_it(tmp_path: Path) -> None:
     output = tmp_path / "run.h5"
-    arguments = ["run", "tiny", "bfs", "--scale", "smoke", "--cost", "-o", str(output)]
+    few = ["--scale", "smoke", "--set", "workload.graph.vertices=128"]
+    arguments = ["run", "tiny", "bfs", *few, "--cost", "-o", str(output)]
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 0, done.output
     assert done.output.startswith("Translation costs this run ")

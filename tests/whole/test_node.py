@@ -70,16 +70,20 @@ def test_one_gpu_has_no_such_tables():
 
 @pytest.mark.parametrize(
     ("workload", "gpus"),
-    [
-        ("relu", 2),
+    quick(
+        [
+            ("relu", 2),
+            ("relu", 4),
+            ("vector_add", 4),
+            ("matrix_multiplication", 2),
+            ("simple_convolution", 2),
+            ("walsh_steps", 4),
+            ("aes", 2),
+            ("hetero_mark_kmeans", 2),
+        ],
         ("relu", 4),
-        ("vector_add", 4),
-        ("matrix_multiplication", 2),
         ("simple_convolution", 2),
-        pytest.param("walsh_steps", 4, marks=pytest.mark.long),
-        pytest.param("aes", 2, marks=pytest.mark.long),
-        pytest.param("hetero_mark_kmeans", 2, marks=pytest.mark.long),
-    ],
+    ),
 )
 def test_shares_of_remote_requests_are_those_by_hand(workload: str, gpus: int) -> None:
     # Pages take turns and blocks run where they say nothing of where their lines lie, so that all

@@ -40,7 +40,8 @@ def runs_in_the_table(recipe: str, model: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("model", quick(["a100-mig", "kepler-uvm"], "kepler-uvm"))
+@pytest.mark.long
+@pytest.mark.parametrize("model", ["a100-mig", "kepler-uvm"])
 def test_what_runs_on_a_model_runs_in_the_table(model: str) -> None:
     for recipe in recipe_names():
         refused = isinstance(load(model, recipe), Outcome)

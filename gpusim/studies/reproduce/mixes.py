@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from gpusim.studies.sweep.point import ALONE, SHARED
@@ -32,11 +32,12 @@ Mixes = Mapping[str, str]
 """Names of mixes, and their workloads."""
 
 
-def applications(workload: str) -> list[str]:
+@cache  # there is a row for each design that a workload runs on
+def applications(workload: str) -> tuple[str, ...]:
     """Names of the applications of a workload."""
     entry = find_workload(workload)
     count = len(entry.table.applications)
-    return [application_builder(entry, index, SCALES[0]).name for index in range(count)]
+    return tuple(application_builder(entry, index, SCALES[0]).name for index in range(count))
 
 
 def rows(mixes: Mixes) -> dict[str, tuple[str, str]]:

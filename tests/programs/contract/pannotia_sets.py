@@ -287,10 +287,10 @@ RUNS = [
     mis(PAPERS, 1, edit=few_values),
     mis(STAR),
     Run("mis", {"rounds": 1}, graph=PAPERS, launches=["init", "mis1", "mis2", "mis3"]),
-    hardly_a_clash("color_max"),
-    hardly_a_clash("color_maxmin"),
     color("color_max", STAR),
     color("color_maxmin", STAR),
+    hardly_a_clash("color_max"),
+    hardly_a_clash("color_maxmin"),
     Run("color_max", {"rounds": 1}, graph=PAPERS, launches=["color1", "color2"]),
 ]
 WARPS = [*MIS_WARPS, *COLOR_WARPS]

@@ -18,7 +18,7 @@ from gpusim.runs.simulate import simulate
 from gpusim.studies.characterize import ApplicationCharacterization, Distribution, KernelCounts
 from gpusim.studies.characterize.characterization import DISTRIBUTIONS
 from gpusim.studies.reproduce import Figure, Material
-from gpusim.studies.reproduce.mixes import applications as read_applications
+from gpusim.studies.reproduce.mixes import applications
 from gpusim.studies.sweep.point import as_text
 from gpusim.studies.sweep.spec import Sweep
 from gpusim.workloads.workload import load_workload
@@ -54,9 +54,6 @@ NUMBERS = (
     "l1_invalidations_filtered",
 )
 Place = Mapping[str, str]
-
-applications = cache(read_applications)
-"""Read once for each workload: there is a row for each design that it runs on."""
 
 
 def some_number(place: Place, number: str) -> float:
