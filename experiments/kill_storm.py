@@ -127,11 +127,15 @@ _OF_SWEEPS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 _OF_WORKERS = (signal.SIGKILL, signal.SIGTERM)
 """Workers end with their sweep, not by Ctrl-C."""
 
+_TRACKER = "resource_tracker"
+"""A process of loky's beside the workers; one that is ended makes the next one complain."""
+
 
 def _end(random: Random, process: subprocess.Popen[bytes]) -> tuple[str, str] | None:
     """End the sweep, or a worker of it; which and how, None if it has just ended by itself."""
     try:
-        workers = psutil.Process(process.pid).children(recursive=True)
+        children = psutil.Process(process.pid).children(recursive=True)
+        workers = [one for one in children if _TRACKER not in " ".join(one.cmdline())]
         victim = random.choice([None, *workers])
         number = random.choice(_OF_SWEEPS if victim is None else _OF_WORKERS)
         (victim or psutil.Process(process.pid)).send_signal(number)
