@@ -160,7 +160,7 @@ GRAPHS = {
 
 
 MEMORY_TRACES = {
-    "accesses.csv": "warp,vaddr,is_write,size\n0,268435456,0,4\n1,0x10001000,1,8\n",
+    "accesses.csv": "warp,vaddr,is_write,size\n0,0x10000000,0,4\n1,0x10001000,1,8\n",
     "ramulator.trace": "0x10000000 R\n0x10001040 W\n",
     "ramulator2.trace": "LD 0x10000000\nST 0x10001040\n",
     "cpu.trace": "3 268435456\n0 268439552 268443648\n",

@@ -34,7 +34,11 @@ def totals(application: Application) -> dict[str, tuple[int, int]]:
         pytest.param("conv", CONV, {"im2col": (1314144, 6084 * 2)}, marks=pytest.mark.long),
         ("stencil2d", {"rows": 64, "iterations": 1}, {"StencilKernel": (32 * 965, 32 * 70)}),
         ("nw", {"n": 128, "tile": 64}, {"needle_cuda_shared_1": (3 * 5285, 3 * 131)}),
-        ("matrix_multiplication", {"inner": 256}, {"mmmKernel_local": (4 * 8898, 4 * 292)}),
+        (
+            "matrix_multiplication",
+            {"inner": 256, "columns": 64},
+            {"mmmKernel_local": (4 * 8898, 4 * 292)},
+        ),
         ("vector_add", {}, {"vectoradd_float": (256 * 30, 256 * 3)}),
         (
             "hetero_mark_kmeans",

@@ -63,11 +63,26 @@ def test_page_faults_are_a_part_of_their_own() -> None:
     assert (1 - summary["cost_faults"]) * summary["cycles"] == pytest.approx(cycles_of("tiny"))
 
 
-@pytest.mark.long
-def test_each_application_has_a_cost() -> None:
-    pair = gpusim.load_workload("mask/HISTO_GUP", "smoke", overrides={"GUP.updates": 2})
+PAIR = """
+[[applications]]
+name = "matrix"
+program = "atax"
+smoke.n = 32
+
+[[applications]]
+name = "words"
+program = "gups"
+smoke.log2_words = 14
+smoke.threads = 256
+smoke.updates = 2
+"""
+
+
+def test_each_application_has_a_cost(tmp_path: Path) -> None:
+    (tmp_path / "pair.toml").write_text(PAIR)
+    pair = gpusim.load_workload(str(tmp_path / "pair.toml"), "smoke")
     with gpusim.simulate("tiny", pair, cost=True) as result:
-        for name in ("HISTO", "GUP"):
+        for name in ("matrix", "words"):
             ideal = result.summary[f"{name}/cycles_without_translation"]
             cost = 1 - ideal / result.summary[f"{name}/cycles"]
             assert result.summary[f"{name}/cost_translation"] == pytest.approx(cost)
