@@ -19,7 +19,7 @@ from gpusim.core.copies import Copy
 from gpusim.core.errors import UserError
 from gpusim.core.streams import IN_TURN, StreamUse
 from gpusim.core.untrusted import untrusted
-from gpusim.core.warp_program import NOTHING_ASKED, Asked, Buffer, LaneChunk
+from gpusim.core.warp_program import NOTHING_ASKED, SIDE_OPS, Asked, Buffer, LaneChunk, Op
 from gpusim.files.columns import Table
 from gpusim.files.hdf5 import get_text, read_table
 from gpusim.files.opening import open_hdf5
@@ -60,6 +60,18 @@ _CACHE_BYTES = 32 << 20
 
 _WITHOUT_ARRAYS = frozenset({"trace", "array"})
 """Scales of what may touch more than its arrays: traces of other tools, and addresses."""
+
+
+_NO_SIDES = "accesses to side caches, which recordings do not hold"
+_ASKED_IN_VAIN = (
+    (
+        Op.DELAY,
+        Op.COMPUTE,
+        "units of arithmetic, which recordings do not tell: all take issue cycles",
+    ),
+    (Op.SHARED_LOAD, Op.SHARED, "waited for at once, as recordings do not tell loads from stores"),
+)
+"""What some machines ask, the instruction that recordings have instead, and what becomes of it."""
 
 
 def open_recorded(path: Path) -> TraceFile:
@@ -253,8 +265,15 @@ class RecordedLaunch(TraceLaunch):
 
     def chunks(self, block: int, asked: Asked = NOTHING_ASKED) -> Iterator[LaneChunk]:
         numbers = self.numbers if asked.places else self.numbers[:0]
-        for chunk in self.source.chunks_of(self.first_block + block):
-            yield self.source.chunk(chunk, self.warps_per_block, numbers)
+        if not asked.kinds.isdisjoint(SIDE_OPS.values()):
+            self.unread.note(_NO_SIDES, "blocks")
+        for number in self.source.chunks_of(self.first_block + block):
+            chunk = self.source.chunk(number, self.warps_per_block, numbers)
+            for kind, op, reason in _ASKED_IN_VAIN:
+                done = (chunk.kind == int(op)) & (chunk.arg > 0)
+                if kind in asked and done.any():
+                    self.unread.note(reason, op.name, int(done.sum()))
+            yield chunk
 
 
 class _Source:

@@ -29,10 +29,19 @@ def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(tmp_path)
 
 
-def run(workload: str = "bfs", model: str = "tiny", **keys: Any) -> Result:
+TWICE = {"iterations": 2}
+"""A program that comes back to its pages."""
+
+
+def run(
+    workload: str = "bfs",
+    model: str = "tiny",
+    parameters: dict[str, object] | None = None,
+    **keys: Any,
+) -> Result:
     overrides = {key.replace("__", "."): value for key, value in keys.items()}
     loaded = gpusim.load_model(model, overrides=overrides)
-    sizes = SMALLER.get(workload, {})
+    sizes = {**SMALLER.get(workload, {}), **(parameters or {})}
     return gpusim.simulate(loaded, gpusim.load_workload(workload, "smoke", overrides=sizes))
 
 
@@ -51,7 +60,7 @@ def test_prefetchers(kind: str, before: str) -> None:
     stages = {"L2": ["L1", "pf", "L2", "walk"], "walk": ["L1", "L2", "pf", "walk"]}[before]
     scope = "sm" if before == "L2" else "gpu"
     keys = {"stages": stages, "stage__pf__kind": f"prefetching:{kind}", "stage__pf__scope": scope}
-    result = run("atax", **keys)
+    result = run("atax", parameters=TWICE, **keys)
     asked = total(result, "stage/pf", "prefetches")
     assert asked > 0
     assert total(result, "stage/pf", "buffer_hits") > 0
@@ -67,7 +76,7 @@ def test_prefetchers(kind: str, before: str) -> None:
         hits, misses = total(result, level, "hits"), total(result, level, "misses")
         assert hits + misses == total(result, level, "lookups")
     assert "stage_pf" in result.states
-    assert run("atax", **keys).digest == result.digest
+    assert run("atax", parameters=TWICE, **keys).digest == result.digest
 
 
 def test_the_next_page_is_there_when_a_program_walks_on() -> None:
@@ -131,7 +140,7 @@ def test_promotion() -> None:
         "stages": ["L1", "L2", "promoter", "walk"],
         "stage__promoter__kind": {"policy": "promotion:Promoter", "touched": 4},
     }
-    plain, other = run("atax", **small), run("atax", **keys)
+    plain, other = (run("atax", parameters=TWICE, **one) for one in (small, keys))
     assert total(other, "stage/promoter", "promotions") > 0
     assert total(other, "walk", "walks") < total(plain, "walk", "walks")
 

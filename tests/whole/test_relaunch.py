@@ -18,18 +18,19 @@ relaunch = "{rule}"
 [[applications]]
 workload = "mvt"
 name = "short"
-smoke = {{ n = 64, iterations = 2 }}
+smoke = {{ n = 64, iterations = {short} }}
 
 [[applications]]
 workload = "mvt"
 name = "long"
-smoke = {{ n = 256, iterations = 4 }}
+smoke = {{ n = 256, iterations = {long} }}
 """
 
 
-def pair(tmp_path: Path, rule: str) -> gpusim.Workload:
+def pair(tmp_path: Path, rule: str, short: int = 2, long: int = 4) -> gpusim.Workload:
+    """Two programs of `short` and `long` iterations."""
     path = tmp_path / "pair.toml"
-    path.write_text(PAIR.format(rule=rule))
+    path.write_text(PAIR.format(rule=rule, short=short, long=long))
     return gpusim.load_workload(str(path), "smoke")
 
 

@@ -73,13 +73,13 @@ def test_a_rule_that_is_not_met_changes_nothing() -> None:
 @pytest.mark.long
 def test_each_application_has_its_own_rule_and_goes_on_beside_the_others(tmp_path: Path) -> None:
     model = gpusim.load_model("tiny")
-    workload = pair(tmp_path, "never")
+    workload = pair(tmp_path, "never", 4, 10)
     result = gpusim.simulate(model, workload, until=["long=900instructions", "2kcycles"])
     ends = dict(zip(result.stops.app, result.stops.cycle, strict=True))
     assert ends["short"] == result.summary["short/cycles"] == 2000
     assert ends["long"] == result.summary["long/cycles"]
     assert counted(result, "long", "instructions") >= 900
-    alone = gpusim.simulate(model, pair(tmp_path, "never"), until=["short=2kcycles"])
+    alone = gpusim.simulate(model, pair(tmp_path, "never", 4, 10), until=["short=2kcycles"])
     assert counted(alone, "short", "instructions") == counted(result, "short", "instructions")
 
 
