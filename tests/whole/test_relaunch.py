@@ -77,7 +77,7 @@ def test_the_machine_ran_it_several_times_and_lost_nothing(tmp_path: Path) -> No
 
 def test_instances_are_slices_of_the_gpu(tmp_path: Path) -> None:
     path = tmp_path / "mix.toml"
-    text = PAIR.format(rule="never")
+    text = PAIR.format(rule="never", short=2, long=4)
     text = text.replace('"short"', '"short"\ninstance = "2g"')
     path.write_text(text.replace('"long"', '"long"\ninstance = "3g"'))
     workload = gpusim.load_workload(str(path), "smoke")
