@@ -81,6 +81,8 @@ def apart(_random: Random, design: Design, _result: Result) -> Iterator[str]:
     places = [tuple(app.place.items()) for app in apps]
     if config.mig is None or any("instance" not in dict(place) for place in places):
         return
+    if config.paging is not None or any(tlb.scope == "gpu" for tlb in config.tlb.values()):
+        return  # one driver and link, or one last TLB, serves all instances
     whole = evolve(design, records=())
     alone = whole.with_work(Work(apps[:1]))
     with run(whole) as together, run(alone) as other:
