@@ -124,7 +124,7 @@ def _play(machine: Machine, events: Sequence[PageEvent]) -> Generator[int, None,
         shoots = event.event != "probe"
         if shoots and message:
             yield message
-        if not machine.in_flight():
+        if not machine.in_flight() or all(one.finished_at >= 0 for one in machine.schedulers):
             return
         _happen(machine, event)
         if shoots and rest:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import attrs
@@ -16,6 +17,7 @@ from gpusim.runs.page_events import PageEvent, play
 from tests.machine.bench import SMALL, Run, change
 from tests.machine.test_latency import BASE, L1_TLB, L2_TLB, WALK
 from tests.machine.test_wrong_mappings import PAGE, at
+from tests.whole.test_relaunch import pair
 
 PAGES = 20
 STARTS = 1 + 1 + L1_TLB + L2_TLB
@@ -126,3 +128,12 @@ def test_a_shootdown_of_a_real_program_costs_the_walks_under_way(tmp_path: Path)
     rounds = -(-(once_more - walks) // 8)
     assert rounds < 20, "130 if walks that wait were thrown away"
     assert late - calm <= rounds * 500
+
+
+def test_what_still_runs_when_all_have_run_once_sees_no_event(tmp_path: Path) -> None:
+    model, workload = gpusim.load_model("tiny"), pair(tmp_path, "until-all-have-run", 3, 1)
+    with gpusim.simulate(model, workload) as calm:
+        event = {"at": int(calm.summary["cycles"]) + 10, "event": "shootdown", "app": "long"}
+        (tmp_path / "late.jsonl").write_text(json.dumps(event))
+        with gpusim.simulate(model, workload, events=tmp_path / "late.jsonl") as late:
+            assert late.digest == calm.digest
