@@ -111,10 +111,10 @@ class HashedArray(ArrayAround):
         base, inside = page >> self._shift, page & (1 << self._shift) - 1
         bits = self._bits - 1
         fold, above, parity = 0, base, 0
-        while above:
+        while above and bits:  # a slice may have one set
             fold ^= above & (1 << bits) - 1
             above >>= bits
-        rest = fold
+        rest = base
         while rest:
             parity ^= rest & 1
             rest >>= 1

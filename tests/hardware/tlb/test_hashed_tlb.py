@@ -92,6 +92,17 @@ def test_slices_by_naive_parities(bases: list[int]) -> None:
     assert {base for base in bases if array.lookup(base << 2, 0)} == set(last.values())
 
 
+def test_slices_of_one_set_are_chosen_by_parity() -> None:
+    array = make_array(TlbConfig("sm", 2, 1, sub_entries=4, array=DENSE, hash="xor-slices"))
+    for base in (0b11, 0b111, 0b101):  # the last one takes the place of the first
+        array.insert(base << 2, Mapping(base << 2, 1), 0)
+    assert [array.lookup(base << 2, 0) is None for base in (0b11, 0b111, 0b101)] == [
+        True,
+        False,
+        False,
+    ]
+
+
 @st.composite
 def calls(draw: Any) -> list[tuple[str, int]]:
     """On so few pages, far from each other, that they meet in some sets."""
