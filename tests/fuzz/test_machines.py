@@ -33,20 +33,17 @@ PIECE = 30 if COMPILED else 20
 PIECES = 20 if COMPILED else 1
 """The compiled form runs 600 cases; pure Python, which has the same digests, a few."""
 
-
-@pytest.fixture(scope="module")
-def seed(request: pytest.FixtureRequest) -> int:
-    """That of the order of the tests, which a failure prints."""
-    return int(request.config.getoption("randomly_seed", 0))
+SEED = 777
+"""The same cases each time: others are looked for by ``gpusim study fuzz machines``."""
 
 
 @pytest.mark.parametrize("piece", range(PIECES))
-def test_no_machine_is_wrong(seed: int, piece: int, tmp_path: Path) -> None:
+def test_no_machine_is_wrong(piece: int, tmp_path: Path) -> None:
     numbers = range(piece * PIECE, (piece + 1) * PIECE)
-    found = [run_case(seed, number, tmp_path, in_process=True) for number in numbers]
+    found = [run_case(SEED, number, tmp_path, in_process=True) for number in numbers]
     command = "gpusim study fuzz machines --cases 1"
     bad = [
-        f"{one.detail}\nagain: {command} --seed {seed} --first {one.number}"
+        f"{one.detail}\nagain: {command} --seed {SEED} --first {one.number}"
         for one in found
         if one.what not in {READ, REFUSED}
     ]
