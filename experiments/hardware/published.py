@@ -24,7 +24,7 @@ from gpusim.workloads.workload import load_workload
 PAGE = 2 << 20
 W = kernels.W
 EIGHTH, PARTS = "eighth", 8
-"""Variant of the models that is so many times smaller in SMs, L2 banks and DRAM channels."""
+"""A variant of the models, and what part of their SMs, L2 banks and DRAM channels it has."""
 
 GUIDE = "NVIDIA, CUDA C++ Best Practices Guide 12.9, 9.2.3: Tesla V100, size not stated"
 ISAMBARD = (

@@ -204,7 +204,7 @@ class MacsimLaunch(TraceLaunch):
 
 
 def _note(trace: BlockTrace, kind: Kind, one: Instruction, threads: int) -> None:
-    """Count what of an instruction is not honoured; its warp has so many threads."""
+    """Count what of an instruction is not honoured; `threads` are those of its warp."""
     record = one.record
     known = kind.opcodes.get(record.code) or kind.unmodelled.get(record.code)
     if not record.mask:

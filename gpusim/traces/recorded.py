@@ -267,12 +267,12 @@ class RecordedLaunch(TraceLaunch):
         numbers = self.numbers if asked.places else self.numbers[:0]
         if not asked.kinds.isdisjoint(SIDE_OPS.values()):
             self.unread.note(_NO_SIDES, "blocks")
+        in_vain = [(op, reason) for kind, op, reason in _ASKED_IN_VAIN if kind in asked]
         for number in self.source.chunks_of(self.first_block + block):
             chunk = self.source.chunk(number, self.warps_per_block, numbers)
-            for kind, op, reason in _ASKED_IN_VAIN:
-                done = (chunk.kind == int(op)) & (chunk.arg > 0)
-                if kind in asked and done.any():
-                    self.unread.note(reason, op.name, int(done.sum()))
+            for op, reason in in_vain:
+                if count := int(((chunk.kind == int(op)) & (chunk.arg > 0)).sum()):
+                    self.unread.note(reason, op.name, count)
             yield chunk
 
 

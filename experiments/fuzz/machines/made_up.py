@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from functools import lru_cache
 from typing import Any
 
@@ -240,14 +241,7 @@ def made_up(  # noqa: PLR0913  (each is a parameter of the workload)
         shared: bytes of shared memory of a block.
     """
     rng = np.random.default_rng((seed, number))
-    placed: list[DeviceArray[np.uint8]] = []
-    for index in range(max(arrays, 1)):
-        length = max(pages // max(arrays, 1), 1) * 4096 - int(rng.choice((0, 0, 2048)))
-        if gpus > 1:
-            with memory.on(index % gpus):
-                placed.append(memory.blank(f"a{index}", length, np.uint8))
-        else:
-            placed.append(memory.blank(f"a{index}", length, np.uint8))
+    placed = list(_arrays(rng, memory, max(arrays, 1), pages, gpus))
     reserved = memory.reserve("pieces", calls * piece, np.uint8, piece) if calls else None
     places = tuple((one.base, one.length) for one in placed)
     last: Launch | None = None
@@ -276,6 +270,17 @@ def made_up(  # noqa: PLR0913  (each is a parameter of the workload)
             yield copied(*spans, adds=bool(rng.integers(2)))
         if reserved is not None and index < calls:
             yield from _mapped(rng, memory, reserved, index, launch)
+
+
+def _arrays(
+    rng: np.random.Generator, memory: AddressSpace, arrays: int, pages: int, gpus: int
+) -> Iterator[DeviceArray[np.uint8]]:
+    """Arrays of `pages` together, some half a page shorter."""
+    for index in range(arrays):
+        length = max(pages // arrays, 1) * 4096 - int(rng.choice((0, 0, 2048)))
+        with memory.on(index % gpus) if gpus > 1 else nullcontext():
+            array = memory.blank(f"a{index}", length, np.uint8)
+        yield array
 
 
 def _streamed(

@@ -196,7 +196,7 @@ def lone_addresses(random: Random, *, far: bool = True) -> list[int]:
 
     Args:
         random: decides.
-        far: whether there are so many pages that all TLBs of a small machine miss.
+        far: whether there may be more pages than all TLBs of a small machine hold.
     """
     rng = np.random.default_rng(random.getrandbits(32))
     steps, pages = random.choice((40, 120)), random.choice((3, 12, 60) if far else (2, 4))

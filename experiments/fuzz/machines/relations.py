@@ -130,9 +130,7 @@ def recorded(_random: Random, design: Design, result: Result) -> Iterator[str]:
     config = design.model.config
     if design.options or design.events or config.side_caches or config.sm.arithmetic:
         return
-    if config.sm.shared_loads == "scoreboard":
-        return  # a recording does not tell loads from stores
-    if any(app.place for app in design.work.apps):
+    if config.sm.shared_loads == "scoreboard" or any(app.place for app in design.work.apps):
         return
     with TemporaryDirectory() as folder:
         path = Path(folder) / "trace.h5"

@@ -110,15 +110,16 @@ class HashedArray(ArrayAround):
         page = tag & VPN_MASK
         base, inside = page >> self._shift, page & (1 << self._shift) - 1
         bits = self._bits - 1
+        width = bits or 1  # of a slice of one set, the fold is the parity
         fold, above, parity = 0, base, 0
-        while above and bits:  # a slice may have one set
-            fold ^= above & (1 << bits) - 1
-            above >>= bits
-        rest = base
+        while above:
+            fold ^= above & (1 << width) - 1
+            above >>= width
+        rest = fold
         while rest:
             parity ^= rest & 1
             rest >>= 1
-        index = parity << bits | fold
+        index = parity << bits | fold & (1 << bits) - 1
         return tag & ~VPN_MASK | (base << self._bits | index) << self._shift | inside
 
     def _page_named(self, name: int) -> int:

@@ -12,7 +12,7 @@ SWAP, COPY, NEXT = 16, 6, 11
 """Instructions of GCN3 as MGPUSim has them, scalar loads and waits included: of a copy before the
 first feature, and of each one before its load and between it and the store."""
 START, CENTRE, FEATURE, SUM, COMPARE, END = 28, 5, 5, 13, 10, 7
-"""Likewise, before the first centre; of a centre; of a feature before its load and after it; after
+"""The same, before the first centre; of a centre; of a feature before its load and after it; after
 the last feature; before the store.  A wavefront has 3152 with 5 centres of 32 features."""
 
 
