@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from gpusim.core.user_code import run_file
 
 if TYPE_CHECKING:
     from gpusim.ptx.capture import Capture
+    from gpusim.ptx.kernel_file import LoadedKernel
 
 LAUNCH = "launch"
 """The function of a launch file."""
@@ -20,11 +22,12 @@ LAUNCH = "launch"
 def record_kernel(
     file: str, launch: Path, output: Path, registers: int | None, options: Sequence[str]
 ) -> Capture:
-    """Make the launches of a kernel that a file of Python says, and store what they access.
+    """Make the launches of kernels that a file of Python says, and store what they access.
 
     Args:
-        file: of the kernel, perhaps with its name behind a colon.
-        launch: defines the function ``launch(kernel)``, which calls ``kernel.launch(...)``.
+        file: of the kernels, perhaps with a kernel's name behind a colon.
+        launch: defines the function ``launch(kernel)``, which calls ``kernel.launch(...)``; of a
+            file with several kernels, its parameters have their names.
         output: HDF5 file of the trace.
         registers: of a thread; None: estimated.
         options: of NVRTC.
@@ -33,14 +36,37 @@ def record_kernel(
         UserError: a file cannot be read, or the launches are wrong.
     """
     from gpusim.ptx.capture import capture
-    from gpusim.ptx.kernel_file import load_kernel
 
-    kernel = load_kernel(file, registers=registers, options=options)
     function = _function(launch, LAUNCH)
-    with capture(kernel.plain_name) as captured:
-        _call(launch, function, kernel)
+    kernels = _kernels(file, launch, signature(function), registers, options)
+    with capture(kernels[0].plain_name) as captured:
+        _call(launch, function, *kernels)
     _store(captured, output)
     return captured
+
+
+def _kernels(
+    file: str, launch: Path, of: Signature, registers: int | None, options: Sequence[str]
+) -> list[LoadedKernel]:
+    """What a launch file's function takes: the kernel, or the kernels that its parameters name."""
+    from gpusim.ptx.kernel_file import KernelFile, path_and_kernel
+    from gpusim.ptx.names import plain_name
+
+    path, named = path_and_kernel(file)
+    kernels = KernelFile(path, [named], options=options)
+    wanted = [one.name for one in of.parameters.values() if one.default is Parameter.empty]
+    if not wanted:
+        raise UserError(f"{launch}: {LAUNCH}() must take the kernel: def {LAUNCH}(kernel)")
+    if len(wanted) == 1 and (named or len(kernels.names) < 2):
+        return [kernels.kernel(named, registers)]
+    own = [plain_name(one) for one in kernels.names]
+    if named or not {*wanted} <= {*own}:
+        raise UserError(
+            f"{launch}: {LAUNCH}({', '.join(wanted)}): its parameters must be names of kernels of "
+            f"{path} ({', '.join(own)}), or one parameter for {named or 'the one'} that is named "
+            f"behind a colon, as in {path}:{named or own[0]}"
+        )
+    return [kernels.kernel(one, registers) for one in wanted]
 
 
 def record_python(

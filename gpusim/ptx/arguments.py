@@ -43,7 +43,7 @@ def bound(
 
 
 def packed(kernel: str, name: str, parameter: Variable, value: Any) -> bytes:
-    """A number, or the bytes of a structure, as a parameter.
+    """A number, or a structure, as a parameter: a number of its size, or its bytes.
 
     Raises:
         UserError: it does not fit.
@@ -51,13 +51,18 @@ def packed(kernel: str, name: str, parameter: Variable, value: Any) -> bytes:
     size = parameter.bytes
     if isinstance(value, bytes | bytearray | np.void):
         found = value.tobytes() if isinstance(value, np.void) else bytes(value)
-        if len(found) > size:
-            raise _wrong(kernel, name, f"{len(found)} bytes; it has {size}")
-        return found
-    if size != bytes_of(parameter.type):
-        raise _wrong(kernel, name, f"{value!r}; it is a structure of {size} bytes: give bytes")
-    if isinstance(value, np.generic) and value.dtype.itemsize == size and value.dtype.kind != "b":
-        return value.tobytes()
+        end = bytes(-len(found) % max(parameter.align, 1))
+        if len(found + end) != size:
+            raise _wrong(kernel, name, f"{len(found)} bytes are given for {size}")
+        return found + end
+    is_structure = size != bytes_of(parameter.type)
+    of_its_size = isinstance(value, np.generic) and value.dtype.itemsize == size
+    if of_its_size and (is_structure or value.dtype.kind != "b"):
+        return bytes(value.tobytes())
+    if is_structure:
+        raise _wrong(
+            kernel, name, f"{value!r} for a structure of {size} bytes: give a tuple of its members"
+        )
     dtype = DTYPES.get(parameter.type)
     if dtype is None:
         raise _wrong(kernel, name, f"parameters of type .{parameter.type} are not supported")

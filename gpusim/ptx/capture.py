@@ -21,6 +21,7 @@ from gpusim.ptx.device_memory import Array, DeviceMemory, padded
 from gpusim.ptx.launch import Kernel, PtxLaunch
 from gpusim.ptx.layout import contents_of
 from gpusim.ptx.origins import ANY, LOCAL, SHARED, Origin
+from gpusim.ptx.structures import structure
 from gpusim.ptx.syntax import Variable
 from gpusim.ptx.unmodelled import PRINTS, unmodelled
 from gpusim.traces.application import TraceApplication, TraceLaunch
@@ -123,7 +124,8 @@ class Capture(Captured):
     notices: list[str] = field(factory=list)
     _owners: dict[tuple[int, int], tuple[NDArray[Any], int]] = field(factory=dict)
     """By address and size; they are kept, so that no other array comes to lie there."""
-    _symbols: dict[int, dict[str, int]] = field(factory=dict)
+    _symbols: dict[tuple[str, Variable], int] = field(factory=dict)
+    """Where variables in global memory lie, which kernels of one file share."""
 
     def launch(
         self, kernel: Kernel, shape: Shape, arguments: dict[str, Any], shared: int, execute: bool
@@ -176,18 +178,16 @@ class Capture(Captured):
         """An argument's bytes; arrays are added to those that are used."""
         if isinstance(value, np.ndarray) and value.ndim:
             return self._address(kernel, name, value, used)
-        if isinstance(value, tuple):  # a structure, laid out as C does
-            made = bytearray()
-            for part in value:
-                is_array = isinstance(part, np.ndarray) and part.ndim
-                if not is_array and not isinstance(part, np.generic):
-                    raise UserError(
-                        f"kernel {kernel!r}, argument {name!r}: {part!r} in a structure; allowed: "
-                        "arrays, and numbers with a type, such as numpy.int32(3)"
-                    )
-                found = self._address(kernel, name, part, used) if is_array else part.tobytes()
-                made += bytes(-len(made) % len(found)) + found
-            value = bytes(made)
+        if isinstance(value, tuple):
+            what = f"kernel {kernel!r}, argument {name!r}"
+            found = structure(what, value, lambda one: self._address(kernel, name, one, used))
+            wanted = -(-len(found) // parameter.align) * parameter.align
+            if wanted != parameter.bytes:
+                raise UserError(
+                    f"{what}: a structure of {parameter.bytes} bytes, and a tuple of {len(found)}; "
+                    "an array in it is a pointer; an array that is a member is a tuple of numbers"
+                )
+            value = found
         whole = value[()] if isinstance(value, np.ndarray) else value
         return packed(kernel, name, parameter, whole)
 
@@ -225,11 +225,10 @@ class Capture(Captured):
         return len(self.initial) - 1
 
     def _globals(self, kernel: Kernel, used: list[tuple[NDArray[Any], int]]) -> dict[str, int]:
-        """Addresses of the variables of a kernel's module, placed when they are first needed.
+        """Addresses of the variables of a kernel's file, placed when they are first needed.
 
         Those that are arrays of the host's are added to what is used.
         """
-        known = self._symbols.setdefault(id(kernel.module), {})
         found: dict[str, int] = {}
         for variable in kernel.layout.globals:
             array = kernel.bound.get(variable.name)
@@ -237,10 +236,11 @@ class Capture(Captured):
                 address = self._address(kernel.name, variable.name, array, used)
                 found[variable.name] = int.from_bytes(address, "little")
                 continue
-            if variable.name not in known:
+            key = kernel.module.path, variable
+            if key not in self._symbols:
                 number = self._place(variable.name, np.frombuffer(contents_of(variable), np.uint8))
-                known[variable.name] = self.memory.arrays[number].base
-            found[variable.name] = known[variable.name]
+                self._symbols[key] = self.memory.arrays[number].base
+            found[variable.name] = self._symbols[key]
         return found
 
     def application(self) -> CapturedApplication:

@@ -23,7 +23,7 @@ from gpusim.ptx.launch import Kernel, made_kernel
 from gpusim.ptx.names import plain_name
 from gpusim.ptx.nvrtc import DEFAULT_ARCHITECTURE, Compiled, compiled
 from gpusim.ptx.parser import parse
-from gpusim.ptx.syntax import Function, Module
+from gpusim.ptx.syntax import Module
 
 _MOST_THREADS = 1024
 """Threads of a block of NVIDIA's GPUs."""
@@ -141,7 +141,8 @@ def load_kernel(
 
     Args:
         file: its path; ``"bfs.cu:visit"`` names a kernel in it, too.
-        name: of the kernel; may be left out where the file has one only.
+        name: of the kernel, or an instance of a template, such as ``"scale<float, 4>"``; may be
+            left out where the file has one kernel only.
         registers: 32-bit registers of a thread, as ``ptxas -v`` tells them; default: of CUDA C++
             what NVRTC's assembler says, of PTX estimated.
         architecture: for which NVRTC compiles.
@@ -152,25 +153,108 @@ def load_kernel(
     Raises:
         UserError: the file cannot be read or compiled, is no PTX, or has no such kernel.
     """
-    path, _, named = str(file).rpartition(":") if ":" in Path(file).name else (str(file), "", "")
-    made, source = _compiled(Path(path), architecture, options)
-    with untrusted(path):
-        module = parse(made.ptx, path if not source else f"PTX of {path}")
-        bound = _with_contents(module, path, variables)
-        function = _find(module, path, name or named)
-        registers = registers or registers_of(made.cubin, function.name)
-        kernel = made_kernel(module, function.name, made.ptx, registers)
-        return LoadedKernel(evolve(kernel, bound=bound), arguments_of(function, source))
+    path, named = path_and_kernel(file)
+    kernels = KernelFile(path, [name or named], architecture, options, variables)
+    return kernels.kernel(name or named, registers)
 
 
-def _compiled(path: Path, architecture: str, options: Sequence[str]) -> tuple[Compiled, str]:
+def path_and_kernel(file: str | os.PathLike[str]) -> tuple[str, str]:
+    """The path of a file, and the kernel that may be named behind a colon."""
+    last = Path(file).name
+    base, _, named = last.partition(":")
+    return str(file).removesuffix(last) + base, named
+
+
+class KernelFile:
+    """A file of kernels, compiled once.
+
+    Args:
+        path: of the file.
+        names: of the kernels that will be asked for; of others, those that are no templates.
+        architecture: for which NVRTC compiles.
+        options: further ones of NVRTC.
+        variables: contents of variables (`load_kernel`).
+
+    Raises:
+        UserError: the file cannot be read or compiled, or is no PTX.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        names: Sequence[str],
+        architecture: str = DEFAULT_ARCHITECTURE,
+        options: Sequence[str] = (),
+        variables: Mapping[str, NDArray[Any]] = MappingProxyType({}),
+    ) -> None:
+        self._path = path
+        instances = [one for one in names if "<" in one]
+        self._made, self._source = _compiled(Path(path), architecture, options, instances)
+        with untrusted(path):
+            where = f"PTX of {path}" if self._source else path
+            self._module = parse(self._made.ptx, where)
+            self._bound = _with_contents(self._module, path, variables)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of its kernels, as the PTX has them."""
+        return [one.name for one in self._module.functions.values() if one.entry and one.body]
+
+    def kernel(self, name: str = "", registers: int | None = None) -> LoadedKernel:
+        """A kernel of it.
+
+        Args:
+            name: as the source or the PTX has it; may be left out where there is one only.
+            registers: of a thread (`load_kernel`).
+
+        Raises:
+            UserError: there is no such kernel.
+        """
+        found = self._found(self._made.lowered.get(name, name))
+        with untrusted(self._path):
+            registers = registers or registers_of(self._made.cubin, found)
+            kernel = made_kernel(self._module, found, self._made.ptx, registers)
+            arguments = arguments_of(self._module.functions[found], self._source)
+            return LoadedKernel(evolve(kernel, bound=self._bound), arguments)
+
+    def _found(self, name: str) -> str:
+        """The name of a kernel, as the PTX has it."""
+        path, names = self._path, self.names
+        if not names:
+            what = "(PTX: .entry; CUDA: __global__)"
+            raise UserError(f"{path} has no kernel {what}{self._templates}")
+        fitting = [one for one in names if not name or name in {one, plain_name(one)}]
+        if len(fitting) == 1:
+            return fitting[0]
+        plain = [plain_name(one) for one in fitting or names]
+        shown = ", ".join(plain if len({*plain}) == len(plain) else fitting or names)
+        if fitting:
+            called = f" {name!r}" if name else ""
+            raise UserError(
+                f"{path} has several kernels{called}: name one of {shown}{self._templates}"
+            )
+        raise UserError(
+            f"{path} has no kernel {name!r}{nearest(name, plain)}; it has {shown}{self._templates}"
+        )
+
+    @property
+    def _templates(self) -> str:
+        """How kernels are named that the PTX does not have."""
+        if "template" not in self._source:
+            return ""
+        return "; a template is named with its arguments, such as 'scale<float, 4>'"
+
+
+def _compiled(
+    path: Path, architecture: str, options: Sequence[str], instances: Sequence[str]
+) -> tuple[Compiled, str]:
     """What a file is compiled to, and its source if it has one."""
     text = _text(path)
     if path.suffix == ".ptx":
         return Compiled(text, b""), ""
     if path.suffix in {".cu", ".cuh", ".cpp", ".cc"}:
         own = f"--include-path={path.parent}"
-        return compiled(text, path.name, architecture, [own, *options]), text
+        return compiled(text, path.name, architecture, [own, *options], instances), text
     raise UserError(f"{path}: kernels are read from .cu (CUDA C++) and .ptx files")
 
 
@@ -179,23 +263,6 @@ def _text(path: Path) -> str:
         if file_bytes(path) > _MOST_BYTES:
             raise ValueError(f"it has more than {format_memory(_MOST_BYTES)}")
         return path.read_text(encoding="utf-8")
-
-
-def _find(module: Module, path: str, name: str) -> Function:
-    kernels = {one.name: one for one in module.functions.values() if one.entry and one.body}
-    if not kernels:
-        raise UserError(f"{path} has no kernel (PTX: .entry; CUDA: __global__)")
-    if not name:
-        if len(kernels) > 1:
-            raise UserError(f"{path} has several kernels: name one of {', '.join(kernels)}")
-        return next(iter(kernels.values()))
-    fitting = [one for one in kernels.values() if name in {one.name, plain_name(one.name)}]
-    if len(fitting) != 1:
-        names = [plain_name(one) for one in kernels]
-        raise UserError(
-            f"{path} has no kernel {name!r}{nearest(name, names)}; it has {', '.join(kernels)}"
-        )
-    return fitting[0]
 
 
 def _with_contents(

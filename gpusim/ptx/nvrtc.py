@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from types import MappingProxyType
 
 from attrs import frozen
 
@@ -33,14 +34,20 @@ class Compiled:
     Attributes:
         ptx: with the lines that its instructions come from.
         cubin: assembled for the architecture; empty for a virtual one (``compute_80``).
+        lowered: names in the PTX of the instances of templates that were asked for.
     """
 
     ptx: str
     cubin: bytes
+    lowered: Mapping[str, str] = MappingProxyType({})
 
 
 def compiled(
-    source: str, name: str, architecture: str = DEFAULT_ARCHITECTURE, options: Sequence[str] = ()
+    source: str,
+    name: str,
+    architecture: str = DEFAULT_ARCHITECTURE,
+    options: Sequence[str] = (),
+    instances: Sequence[str] = (),
 ) -> Compiled:
     """PTX of a CUDA source, and what an assembler makes of it.
 
@@ -51,6 +58,7 @@ def compiled(
         name: of its file, for messages and lines.
         architecture: such as ``"sm_90"``.
         options: further ones of NVRTC, such as ``"-DN=64"``.
+        instances: of templates, such as ``"scale<float, 4>"``.
 
     Raises:
         UserError: NVRTC is not installed, or does not accept the source.
@@ -75,6 +83,8 @@ def compiled(
         given += [f"--include-path={folder}" for folder in headers()]
         given += [f"--pre-include={one}" for one in WITH_EVERY_SOURCE]
         array = (ctypes.c_char_p * len(given))(*(one.encode() for one in given))
+        for one in instances:
+            _check(library, library.nvrtcAddNameExpression(program, one.encode()))
         failed = library.nvrtcCompileProgram(program, len(given), array)
         if failed:
             log = _text(library, program, "ProgramLog").strip()
@@ -83,7 +93,8 @@ def compiled(
                 f"{name}: NVRTC does not accept it:\n{log or _error(library, failed)}{hint}"
             )
         cubin = _data(library, program, "CUBIN") if architecture.startswith("sm_") else b""
-        return Compiled(_text(library, program, "PTX"), cubin)
+        lowered = {one: _lowered(library, program, one) for one in instances}
+        return Compiled(_text(library, program, "PTX"), cubin, lowered)
     finally:
         library.nvrtcDestroyProgram(ctypes.byref(program))
 
@@ -138,6 +149,12 @@ def _data(library: ctypes.CDLL, program: ctypes.c_void_p, what: str) -> bytes:
     buffer = ctypes.create_string_buffer(size.value)
     _check(library, getattr(library, f"nvrtcGet{what}")(program, buffer))
     return buffer.raw
+
+
+def _lowered(library: ctypes.CDLL, program: ctypes.c_void_p, instance: str) -> str:
+    found = ctypes.c_char_p()
+    _check(library, library.nvrtcGetLoweredName(program, instance.encode(), ctypes.byref(found)))
+    return (found.value or b"").decode()
 
 
 def _error(library: ctypes.CDLL, code: int) -> str:

@@ -144,3 +144,37 @@ def test_without_numba_the_error_says_how_to_get_it(tmp_path, monkeypatch):
     path.write_text("def main(): pass")
     done = gpusim("trace", "numba", f"{path}:main", "-o", tmp_path / "x.h5", code=2)
     assert "pip install 'gpusim[numba]'" in flat(done)
+
+
+SEVERAL = """
+import numpy as np
+def launch(count, counted):
+    x, out = np.arange(10, dtype=np.int32), np.zeros(2, np.int32)
+    count.launch(1, 32, x, 10)
+    counted.launch(1, 2, out)
+    assert out.tolist() == [6, 6]
+"""
+
+
+def test_several_kernels_of_a_file(tmp_path):
+    launch, trace = tmp_path / "launch.py", tmp_path / "t.h5"
+    launch.write_text(SEVERAL)
+    gpusim("trace", "ptx", DATA / "users.ptx", "--launch", launch, "-o", trace)
+    counts = json.loads(gpusim("trace", "info", trace, "--json").stdout)
+    assert counts["applications"]["count"]["launches"] == 2
+
+
+@pytest.mark.parametrize(
+    ("takes", "kernel", "message"),
+    [
+        ("kernel", "users.ptx", "(count, counted, scaled, halved, filled)"),
+        ("count, countd", "users.ptx", "launch(count, countd): its parameters must be names"),
+        ("count, counted", "users.ptx:count", "or one parameter for count that is named"),
+        ("", "scale.ptx", "launch() must take the kernel: def launch(kernel)"),
+    ],
+)
+def test_launches_that_take_other_kernels(tmp_path, takes, kernel, message):
+    launch = tmp_path / "launch.py"
+    launch.write_text(f"def launch({takes}): pass")
+    done = gpusim("trace", "ptx", DATA / kernel, "--launch", launch, "-o", "x.h5", code=2)
+    assert message in flat(done)

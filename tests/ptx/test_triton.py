@@ -22,6 +22,13 @@ def add(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
     y = tl.load(y_ptr + place, mask=inside)
     tl.store(out_ptr + place, x + y, mask=inside)
 
+@triton.autotune(configs=[triton.Config({"BLOCK": 64}), triton.Config({"BLOCK": 32})], key=["n"])
+@triton.jit
+def tuned(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    place = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + place, mask=place < n)
+    tl.store(out_ptr + place, tl.cumsum(x, 0), mask=place < n)
+
 @triton.jit
 def softmax(x_ptr, out_ptr, stride, n, BLOCK: tl.constexpr):
     row, column = tl.program_id(0), tl.arange(0, BLOCK)
@@ -95,6 +102,16 @@ def test_a_function_of_the_users_that_launches(kernels):
     assert np.allclose(out, e / e.sum(axis=1, keepdims=True), atol=1e-6)
     result = gpusim.simulate("tiny", captured)
     assert result.summary["memory_instructions"] > 0
+
+
+def test_each_capture_says_that_nothing_was_tuned(kernels):
+    x = np.arange(100, dtype=np.int32)
+    for _ in range(2):
+        out = np.zeros_like(x)
+        with gpusim.capture_triton() as captured:
+            kernels.tuned[lambda meta: (-(-100 // meta["BLOCK"]),)](x, out, 100)
+        assert out[64:].tolist() == x[64:].cumsum().tolist()
+        assert "tuned runs with the first of its configurations" in captured.notices[0]
 
 
 def test_wrong_arguments(kernels):
