@@ -12,6 +12,7 @@ from gpusim.core.errors import UserError, nearest
 from gpusim.core.user_code import run_file
 
 if TYPE_CHECKING:
+    from gpusim.cli.recording import Recording
     from gpusim.ptx.capture import Capture
     from gpusim.ptx.kernel_file import LoadedKernel
 
@@ -20,7 +21,7 @@ LAUNCH = "launch"
 
 
 def record_kernel(
-    file: str, launch: Path, output: Path, registers: int | None, options: Sequence[str]
+    file: str, launch: Path, made: Recording, registers: int | None, options: Sequence[str]
 ) -> Capture:
     """Make the launches of kernels that a file of Python says, and store what they access.
 
@@ -28,7 +29,7 @@ def record_kernel(
         file: of the kernels, perhaps with a kernel's name behind a colon.
         launch: defines the function ``launch(kernel)``, which calls ``kernel.launch(...)``; of a
             file with several kernels, its parameters have their names.
-        output: HDF5 file of the trace.
+        made: the recording.
         registers: of a thread; None: estimated.
         options: of NVRTC.
 
@@ -41,7 +42,7 @@ def record_kernel(
     kernels = _kernels(file, launch, signature(function), registers, options)
     with capture(kernels[0].plain_name) as captured:
         _call(launch, function, *kernels)
-    _store(captured, output)
+    _store(captured, made)
     return captured
 
 
@@ -72,7 +73,7 @@ def _kernels(
 def record_python(
     capture: Callable[[str, int, bool], AbstractContextManager[Capture]],
     file: str,
-    output: Path,
+    made: Recording,
     capability: int,
     execute: bool,
 ) -> Capture:
@@ -81,7 +82,7 @@ def record_python(
     Args:
         capture: `gpusim.ptx.triton_kernel.capture_triton`, or Numba's.
         file: of Python, perhaps with the function's name behind a colon.
-        output: HDF5 file of the trace.
+        made: the recording.
         capability: compute capability that kernels are compiled for.
         execute: whether results are computed.
 
@@ -93,7 +94,7 @@ def record_python(
     path = Path(f"{name}.py" if called else file)
     with capture(path.stem, capability, execute) as captured:
         _call(path, _function(path, called or LAUNCH))
-    _store(captured, output)
+    _store(captured, made)
     return captured
 
 
@@ -107,14 +108,14 @@ def _call(path: Path, function: Callable[..., object], *args: object) -> None:
         raise UserError(f"{path}: {type(error).__name__}: {error}") from error
 
 
-def _store(captured: Capture, output: Path) -> None:
+def _store(captured: Capture, made: Recording) -> None:
     from gpusim.cli.progress import block_progress
     from gpusim.traces.recorder import record_trace
     from gpusim.workloads.captured import captured_workload
 
     workload = captured_workload(captured)
     with block_progress(f"recording {captured.name}") as progress:
-        record_trace(workload, output, 32, progress)
+        record_trace(workload, made.output, 32, progress, made.machine)
 
 
 def _function(path: Path, name: str) -> Callable[..., object]:

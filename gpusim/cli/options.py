@@ -80,6 +80,15 @@ Model = Annotated[
         help="Name of a shipped model, or path of a .toml file.", autocompletion=begins(_models)
     ),
 ]
+RecordedFor = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        help="Model that runs the recording: a trace or a compiled kernel is then recorded with "
+        "the arithmetic, shared memory and side caches that this machine asks for.",
+        autocompletion=begins(_models),
+    ),
+]
 WORKLOADS, SWEEPS = begins(_workloads), begins(_sweeps)
 Variants = Annotated[
     list[str] | None,

@@ -10,12 +10,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gpusim.cli.options import WORKLOADS, AllowCode, Json, Scale, Settings, split_settings
+from gpusim.cli.options import (
+    WORKLOADS,
+    AllowCode,
+    Json,
+    RecordedFor,
+    Scale,
+    Settings,
+    Variants,
+    split_settings,
+)
 from gpusim.core.errors import UserError
 from gpusim.core.terminal_text import shown
 from gpusim.core.user_code import Imports, permit
 
 if TYPE_CHECKING:
+    from gpusim.cli.recording import Recording
     from gpusim.ptx.capture import Capture
     from gpusim.traces.application import TraceFile
 
@@ -38,37 +48,52 @@ def record(
     seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0,
     settings: Settings = None,
     warp_size: Annotated[
-        int, typer.Option(min=1, help="Threads of a warp of the models that shall run it.")
-    ] = 32,
+        int | None,
+        typer.Option(
+            min=1,
+            help="Threads of a warp of the models that shall run it; default: 32, or MODEL's.",
+        ),
+    ] = None,
+    model: RecordedFor = None,
+    variant: Variants = None,
     allow_code: AllowCode = False,
 ) -> None:
     """Run a workload's programs without a machine, and keep what their warps do."""
     if allow_code:
         permit(Imports.ALL)
     from gpusim.cli.progress import block_progress
+    from gpusim.cli.recording import recording_for
     from gpusim.traces.recorder import record_trace
     from gpusim.workloads.workload import load_workload
 
     of_model, of_workload = split_settings(settings)
-    if of_model:
-        raise UserError(
-            f"--set {next(iter(of_model))}: a recording has no model; allowed: workload.KEY=VALUE"
-        )
+    made = recording_for(output, model, variant, of_model)
     program = load_workload(workload, scale, seed, of_workload)
+    warp_size = warp_size or made.warp_size
     with block_progress(f"recording {program.name}") as progress:
-        record_trace(program, output, warp_size, progress)
+        warnings = record_trace(program, output, warp_size, progress, made.machine)
     print(shown(f"wrote {output}"))
+    _warn(warnings)
 
 
 @app.command("import")
-def import_trace(file: File, output: Output, settings: Settings = None) -> None:
+def import_trace(
+    file: File,
+    output: Output,
+    settings: Settings = None,
+    model: RecordedFor = None,
+    variant: Variants = None,
+) -> None:
     """Turn a trace of another tool into gpusim's own HDF5, of which any block is read quickly."""
     from gpusim.cli.progress import block_progress
+    from gpusim.cli.recording import recording_for
     from gpusim.traces.recorder import record_trace
 
+    of_model, of_workload = split_settings(settings)
+    made = recording_for(output, model, variant, of_model)
     with block_progress(f"importing {file.name}") as progress:
-        trace = _opened(file, settings)
-        warnings = record_trace(trace, output, trace.warp_size, progress)
+        trace = _opened(file, of_workload)
+        warnings = record_trace(trace, output, trace.warp_size, progress, made.machine)
     print(shown(f"wrote {output}"))
     _warn(warnings)
 
@@ -97,9 +122,14 @@ def cuda(
     option: Annotated[
         list[str] | None, typer.Option(help="Option of NVRTC, such as -DN=64; may be repeated.")
     ] = None,
+    model: RecordedFor = None,
+    variant: Variants = None,
 ) -> None:
     """Compile a CUDA kernel (NVRTC; no GPU), launch it, and keep what its warps do."""
-    _record_kernel(kernel, (".cu", ".cuh", ".cpp", ".cc"), launch, output, registers, option or ())
+    from gpusim.cli.recording import recording_for
+
+    made = recording_for(output, model, variant)
+    _record_kernel(kernel, (".cu", ".cuh", ".cpp", ".cc"), launch, made, registers, option or ())
 
 
 @app.command()
@@ -108,9 +138,14 @@ def ptx(
     launch: LaunchFile,
     output: Output,
     registers: Registers = None,
+    model: RecordedFor = None,
+    variant: Variants = None,
 ) -> None:
     """Launch a kernel in PTX, executed here, and keep what its warps do."""
-    _record_kernel(kernel, (".ptx",), launch, output, registers, ())
+    from gpusim.cli.recording import recording_for
+
+    made = recording_for(output, model, variant)
+    _record_kernel(kernel, (".ptx",), launch, made, registers, ())
 
 
 @app.command()
@@ -122,12 +157,16 @@ def triton(
     output: Output,
     capability: Capability = 80,
     execute: Execute = True,
+    model: RecordedFor = None,
+    variant: Variants = None,
 ) -> None:
     """Run a function that launches kernels in Triton (no GPU), and keep what their warps do."""
     from gpusim.cli.kernel_trace import record_python
+    from gpusim.cli.recording import recording_for
     from gpusim.ptx.triton_kernel import capture_triton
 
-    _report(record_python(capture_triton, file, output, capability, execute), output)
+    made = recording_for(output, model, variant)
+    _report(record_python(capture_triton, file, made, capability, execute), output)
 
 
 @app.command()
@@ -139,19 +178,23 @@ def numba(
     output: Output,
     capability: Capability = 80,
     execute: Execute = True,
+    model: RecordedFor = None,
+    variant: Variants = None,
 ) -> None:
     """Run a function that launches kernels in Numba (no GPU), and keep what their warps do."""
     from gpusim.cli.kernel_trace import record_python
+    from gpusim.cli.recording import recording_for
     from gpusim.ptx.numba_kernel import capture_numba
 
-    _report(record_python(capture_numba, file, output, capability, execute), output)
+    made = recording_for(output, model, variant)
+    _report(record_python(capture_numba, file, made, capability, execute), output)
 
 
 def _record_kernel(
     kernel: str,
     suffixes: Sequence[str],
     launch: Path,
-    output: Path,
+    made: Recording,
     registers: int | None,
     options: Sequence[str],
 ) -> None:
@@ -159,7 +202,7 @@ def _record_kernel(
 
     if Path(kernel).suffix.partition(":")[0] not in suffixes:
         raise UserError(f"{kernel}: its name must end with {' or '.join(suffixes)}")
-    _report(record_kernel(kernel, launch, output, registers, options), output)
+    _report(record_kernel(kernel, launch, made, registers, options), made.output)
 
 
 def _report(captured: Capture, output: Path) -> None:
@@ -174,10 +217,15 @@ def info(file: File, as_json: Json = False, settings: Settings = None) -> None:
     from gpusim.cli.progress import block_progress
     from gpusim.traces.survey import survey_application
 
+    of_model, of_workload = split_settings(settings)
+    if of_model:
+        raise UserError(
+            f"--set {next(iter(of_model))}: a trace has no model; allowed: workload.KEY=VALUE"
+        )
     counts: dict[str, dict[str, Any]] = {}
     warnings: list[str] = []
     with block_progress(f"reading {file.name}") as progress:
-        trace = _opened(file, settings)
+        trace = _opened(file, of_workload)
         for one in trace.applications:
             application = one.start()
             counts[one.name] = survey_application(application, trace.warp_size, progress).to_json()
@@ -189,17 +237,12 @@ def info(file: File, as_json: Json = False, settings: Settings = None) -> None:
         _warn(warnings)
 
 
-def _opened(file: Path, settings: list[str] | None) -> TraceFile:
-    """A trace with what ``--set workload.KEY=VALUE`` says of it."""
+def _opened(file: Path, settings: dict[str, str]) -> TraceFile:
+    """A trace with what ``--set workload.KEY=VALUE`` says of it, by KEY."""
     from gpusim.traces.open_trace import open_trace
     from gpusim.traces.options import trace_options
 
-    of_model, of_workload = split_settings(settings)
-    if of_model:
-        raise UserError(
-            f"--set {next(iter(of_model))}: a trace has no model; allowed: workload.KEY=VALUE"
-        )
-    return open_trace(file, options=trace_options(of_workload))
+    return open_trace(file, options=trace_options(settings))
 
 
 def _warn(warnings: Iterable[str]) -> None:

@@ -10,6 +10,9 @@ from gpusim.core.policy import PolicyConfig
 from gpusim.core.registry import Slot, policy_of
 from gpusim.files.units import Bytes, Duration, cycles
 
+SCOREBOARD = "scoreboard"
+"""A warp goes on after a load from shared memory until it needs the value."""
+
 
 @frozen
 class UnitConfig:
@@ -91,5 +94,5 @@ class SmConfig:
     max_loads: int = 8
     store_credits: int = 64
     shared_latency: Duration = cycles(24)
-    shared_loads: str = later(choice_of("wait", "scoreboard"))
+    shared_loads: str = later(choice_of("wait", SCOREBOARD))
     arithmetic: ArithmeticConfig | None = None

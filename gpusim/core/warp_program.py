@@ -66,9 +66,20 @@ class Op(IntEnum):
     that are strong beyond their SM): transactions."""
     INVALIDATE = 18
     """The L1 cache of the SM forgets all lines: the argument is 0."""
+    ARITHMETIC = 19
+    """In recordings, behind instructions of arithmetic: the `Unit` that executes them, and above
+    `UNIT_BITS` how many need the result of the one before.  A machine gets UNITS and DELAY."""
 
 
-NO_INSTRUCTION = (Op.WAIT, Op.PACE, Op.FETCH, Op.UNITS, Op.DELAY, Op.INVALIDATE)
+NO_INSTRUCTION = (
+    Op.WAIT,
+    Op.PACE,
+    Op.FETCH,
+    Op.UNITS,
+    Op.DELAY,
+    Op.INVALIDATE,
+    Op.ARITHMETIC,
+)
 """Operations that take no issue cycle, and count as no instruction."""
 
 SIDE_OPS = {
@@ -119,6 +130,26 @@ class Asked:
 
 
 NOTHING_ASKED = Asked()
+
+UNIT_BITS: Final = 3
+"""Bits of a `Unit` in an argument."""
+
+
+def arithmetic_cost(asked: Asked, unit: int, instructions: int, chain: int) -> tuple[int, int]:
+    """What arithmetic of one unit costs a machine beside its issue cycles.
+
+    Args:
+        asked: by the machine, with units.
+        unit: number of the `Unit` that executes the instructions.
+        instructions: how many.
+        chain: of them, one after the other; the last result is waited for.
+
+    Returns:
+        the arguments of UNITS and DELAY; 0: no such operation.
+    """
+    busy = max(instructions * asked.interval[unit], instructions)
+    return busy - instructions, max(chain * asked.latency[unit] - busy, 0)
+
 
 MEMORY_OPS = frozenset({Op.LOAD, Op.STORE, Op.ATOMIC, Op.REDUCE, Op.COHERENT_LOAD})
 

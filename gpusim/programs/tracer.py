@@ -9,7 +9,15 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusim.core.warp_program import NOTHING_ASKED, Asked, LaneChunk, Op, Unit
+from gpusim.core.warp_program import (
+    NOTHING_ASKED,
+    UNIT_BITS,
+    Asked,
+    LaneChunk,
+    Op,
+    Unit,
+    arithmetic_cost,
+)
 from gpusim.programs.device import DeviceArray, Scalar
 from gpusim.programs.lane_record import Index, LaneRecord, Lanes, Mask, taking_part
 
@@ -31,6 +39,7 @@ _SHARED_LOAD: Final = int(Op.SHARED_LOAD)
 _SHARED_STORE: Final = int(Op.SHARED_STORE)
 _UNITS: Final = int(Op.UNITS)
 _DELAY: Final = int(Op.DELAY)
+_ARITHMETIC: Final = int(Op.ARITHMETIC)
 
 LANES_PER_CHUNK = 1 << 15
 """Lane addresses after which a block hands over what it has recorded."""
@@ -285,14 +294,14 @@ class BlockTracer:
         """
         who, asked = taking_part(where), self._asked
         self._record.add(_COMPUTE, instructions, who)
-        if not asked.latency:
-            return
-        busy = max(instructions * asked.interval[unit], instructions)
-        delay = chain * asked.latency[unit] - busy
-        if busy > instructions:
-            self._record.add(_UNITS, busy - instructions, who)
-        if delay > 0:
-            self._record.add(_DELAY, delay, who)
+        if _ARITHMETIC in asked:
+            self._record.add(_ARITHMETIC, chain << UNIT_BITS | unit, who)
+        elif asked.latency:
+            units, delay = arithmetic_cost(asked, unit, instructions, chain)
+            if units:
+                self._record.add(_UNITS, units, who)
+            if delay:
+                self._record.add(_DELAY, delay, who)
 
     def shared(self, passes: int, where: Mask | None = None, times: int = 1) -> None:
         """`times` shared-memory accesses, each of `passes` conflict-free passes, 1 at best.

@@ -18,7 +18,14 @@ from gpusim.core.code_places import CodePlaces
 from gpusim.core.copies import Copy
 from gpusim.core.streams import DEFAULT_STREAM, IN_TURN, StreamUse
 from gpusim.core.untrusted import brief, untrusted
-from gpusim.core.warp_program import NOTHING_ASKED, Asked, Buffer, LaneChunk, Launch
+from gpusim.core.warp_program import (
+    NOTHING_ASKED,
+    SIDE_OPS,
+    Asked,
+    Buffer,
+    LaneChunk,
+    Launch,
+)
 from gpusim.traces.launch_needs import LaunchNeeds
 from gpusim.traces.unread import Unread
 from gpusim.traces.warp_width import rewarp
@@ -153,7 +160,7 @@ class TraceLaunch(ABC):
         Warps that are split or joined have no side operations.
         """
         if warp_size != self.warp_size:
-            asked = Asked(places=asked.places)
+            asked = evolve(asked, kinds=asked.kinds.difference(SIDE_OPS.values()))
         yield from self._in_warps(block, warp_size, asked)
 
     @abstractmethod

@@ -19,7 +19,7 @@ from gpusim.core.copies import Copy
 from gpusim.core.errors import UserError
 from gpusim.core.streams import IN_TURN, StreamUse
 from gpusim.core.untrusted import untrusted
-from gpusim.core.warp_program import NOTHING_ASKED, SIDE_OPS, Asked, Buffer, LaneChunk, Op
+from gpusim.core.warp_program import NOTHING_ASKED, Asked, Buffer, LaneChunk
 from gpusim.files.columns import Table
 from gpusim.files.hdf5 import get_text, read_table
 from gpusim.files.opening import open_hdf5
@@ -43,6 +43,7 @@ from gpusim.traces.recorded_layout import (
     SCHEMA_VERSION,
     STREAMS,
 )
+from gpusim.traces.recorded_machines import BlockAsAsked, read_machines
 from gpusim.traces.recorded_tables import (
     Row,
     check_applications,
@@ -60,18 +61,6 @@ _CACHE_BYTES = 32 << 20
 
 _WITHOUT_ARRAYS = frozenset({"trace", "array"})
 """Scales of what may touch more than its arrays: traces of other tools, and addresses."""
-
-
-_NO_SIDES = "accesses to side caches, which recordings do not hold"
-_ASKED_IN_VAIN = (
-    (
-        Op.DELAY,
-        Op.COMPUTE,
-        "units of arithmetic, which recordings do not tell: all take issue cycles",
-    ),
-    (Op.SHARED_LOAD, Op.SHARED, "waited for at once, as recordings do not tell loads from stores"),
-)
-"""What some machines ask, the instruction that recordings have instead, and what becomes of it."""
 
 
 def open_recorded(path: Path) -> TraceFile:
@@ -94,6 +83,7 @@ def open_recorded(path: Path) -> TraceFile:
         scale = get_text(source.file, "scale")
         code = _code(source)
         notices = json.loads(get_text(source.file, "warnings")) if "warnings" in attributes else []
+        made_for = _machines(source, len(applications))
         first_block = np.cumsum([0, *(row["blocks"] for _, row in launches)]).tolist()
         if (indexed := len(source.file["blocks/chunk"]) - 1) != first_block[-1]:
             raise ValueError(f"an index of {indexed} blocks; its launches have {first_block[-1]}")
@@ -120,6 +110,7 @@ def open_recorded(path: Path) -> TraceFile:
                     code=[place if of == index else None for of, place in zip(*code, strict=True)],
                     warp_size=warp_size,
                     by_thread=by_thread,
+                    made_for=made_for[index],
                     rows=[
                         (launch, first_block[number], uses[number], copies.get(number))
                         for number, launch in launches
@@ -156,6 +147,13 @@ def _arrays_of(application: int, buffers: _Rows) -> tuple[Buffer, ...]:
         for buffer in buffers
         if buffer["application"] == application
     )
+
+
+def _machines(source: _Source, applications: int) -> list[Asked]:
+    """By application, what its program was asked for when it was recorded."""
+    if "machines" not in source.file.attrs:
+        return [NOTHING_ASKED] * applications
+    return read_machines(get_text(source.file, "machines"), applications)
 
 
 def _code(source: _Source) -> tuple[list[int], list[CodePlace]]:
@@ -216,6 +214,7 @@ class RecordedApplication(TraceApplication):
         path: the file.
         warp_size: threads of a warp.
         by_thread: as in `TraceLaunch`.
+        made_for: what its program was asked for.
         rows: of its launches: the row of the table of launches, that of the index of blocks, how
             they use streams, and what they copy.
         code: by row of the table of places in the code, those of this application.
@@ -224,6 +223,7 @@ class RecordedApplication(TraceApplication):
     path: Path
     warp_size: int
     by_thread: bool
+    made_for: Asked
     rows: list[tuple[dict[str, Any], int, StreamUse, Copy | None]]
     code: list[CodePlace | None]
 
@@ -246,6 +246,7 @@ class RecordedApplication(TraceApplication):
                 source=source,
                 first_block=first_block,
                 numbers=numbers,
+                made_for=self.made_for,
             )
 
 
@@ -257,23 +258,20 @@ class RecordedLaunch(TraceLaunch):
         source: the open file.
         first_block: row of its first block in the index of blocks.
         numbers: by row of the table of places in the code, their numbers.
+        made_for: what its program was asked for.
     """
 
     source: _Source
     first_block: int
     numbers: NDArray[np.int64]
+    made_for: Asked
 
     def chunks(self, block: int, asked: Asked = NOTHING_ASKED) -> Iterator[LaneChunk]:
         numbers = self.numbers if asked.places else self.numbers[:0]
-        if not asked.kinds.isdisjoint(SIDE_OPS.values()):
-            self.unread.note(_NO_SIDES, "blocks")
-        in_vain = [(op, reason) for kind, op, reason in _ASKED_IN_VAIN if kind in asked]
+        warps = self.warps_per_block
+        as_asked = BlockAsAsked(self.made_for, asked, warps, self.unread)
         for number in self.source.chunks_of(self.first_block + block):
-            chunk = self.source.chunk(number, self.warps_per_block, numbers)
-            for op, reason in in_vain:
-                if count := int(((chunk.kind == int(op)) & (chunk.arg > 0)).sum()):
-                    self.unread.note(reason, op.name, count)
-            yield chunk
+            yield as_asked.chunk(self.source.chunk(number, warps, numbers, self.made_for))
 
 
 class _Source:
@@ -331,12 +329,14 @@ class _Source:
         ]
         return np.stack(columns, axis=1)
 
-    def chunk(self, number: int, warps: int, numbers: NDArray[np.int64]) -> LaneChunk:
-        """Chunk `number` of a block of `warps` warps; `numbers` as of `read_chunk`."""
+    def chunk(
+        self, number: int, warps: int, numbers: NDArray[np.int64], made_for: Asked
+    ) -> LaneChunk:
+        """Chunk `number` of a block of `warps` warps; the others as of `read_chunk`."""
         with self.reading():
             begins, ends = self._chunks[number : number + 2].tolist()
             try:
                 spans = list(zip(begins, ends, strict=True))
-                return read_chunk(self.file, spans, warps, numbers)
+                return read_chunk(self.file, spans, warps, numbers, made_for)
             except ValueError as error:
                 raise ValueError(f"chunk {number}: {error}") from error

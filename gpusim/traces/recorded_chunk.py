@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 
 from gpusim.core.code_places import NO_PLACE
 from gpusim.core.warp_program import (
-    ARITHMETIC_OPS,
     INACTIVE,
     MEMORY_OPS,
-    SCOREBOARD_OPS,
     SECTOR_BYTES,
     SIDE_OPS,
+    Asked,
     LaneChunk,
     Op,
 )
@@ -28,6 +27,7 @@ from gpusim.files.columns import Column
 from gpusim.files.hdf5 import fit, read_column
 from gpusim.traces.application import ADDRESS_BITS
 from gpusim.traces.recorded_layout import ACCESS_PLACES, ACCESSES, ACTIVE, ADDRESSES, INSTRUCTIONS
+from gpusim.traces.recorded_machines import ASKED_FOR, check_arithmetic
 
 INDEXED = (
     ("instructions", "kind"),
@@ -40,10 +40,10 @@ INDEXED = (
 MOST_ARGUMENT = 1 << 44
 """The largest argument of an instruction (our choice): cycles of some hours."""
 
-_RECORDED = sorted(set(Op) - set(SIDE_OPS.values()) - SCOREBOARD_OPS - ARITHMETIC_OPS)
-"""What a program states that is asked for nothing."""
+_SIDES = frozenset(SIDE_OPS.values())
 
-_MEMORY = sorted(MEMORY_OPS)
+_RECORDED = frozenset(Op) - ASKED_FOR
+"""What a program states that is asked for nothing."""
 
 Span = tuple[int, int]
 """First row, and the row after the last one."""
@@ -67,7 +67,11 @@ def index_column(file: h5py.File, table: str, column: Column, rows: int) -> NDAr
 
 
 def read_chunk(
-    file: h5py.File, spans: Sequence[Span], warps: int, numbers: NDArray[np.int64]
+    file: h5py.File,
+    spans: Sequence[Span],
+    warps: int,
+    numbers: NDArray[np.int64],
+    made_for: Asked,
 ) -> LaneChunk:
     """The chunk that lies in these rows.
 
@@ -76,6 +80,7 @@ def read_chunk(
         spans: of instructions, active, accesses and addresses.
         warps: of its block.
         numbers: by row of the table of places in the code, their numbers; empty: not asked for.
+        made_for: what was asked of its program.
 
     Raises:
         ValueError: it is none that a program can have.
@@ -83,8 +88,9 @@ def read_chunk(
     instructions, active, accesses, addresses = spans
     kind = _rows(file, "instructions", INSTRUCTIONS.columns[0], instructions)
     count = accesses[1] - accesses[0]
-    memory = np.isin(kind, _MEMORY)
-    if not np.isin(kind, _RECORDED).all() or int(memory.sum()) != count:
+    memory = np.isin(kind, sorted(MEMORY_OPS | _SIDES))
+    recorded = sorted(_RECORDED | made_for.kinds)
+    if not np.isin(kind, recorded).all() or int(memory.sum()) != count:
         raise ValueError("it does not have the instructions of its index")
     elements = addresses[1] - addresses[0]
     lanes = elements // (count * warps) if count and warps else 0
@@ -104,7 +110,9 @@ def read_chunk(
     executes = _rows(file, "active", ACTIVE.columns[0], active)
     _check_range("active", executes, 0, 1)
     place = _places(file, accesses, numbers) if numbers.size else None
-    return LaneChunk(kind, argument, executes.astype(bool).reshape(-1, warps), lane, size, place)
+    chunk = LaneChunk(kind, argument, executes.astype(bool).reshape(-1, warps), lane, size, place)
+    check_arithmetic(chunk)
+    return chunk
 
 
 def _places(file: h5py.File, accesses: Span, numbers: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -10,11 +10,14 @@ from gpusim.files.columns import TEXT, Column, Table
 FORMAT = "gpusim trace"
 """The attribute `format` of every trace file."""
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """The newest attribute `schema`.  A change that an older reader would misread raises it."""
 
+WITHOUT_MACHINES = 3
+"""The attribute `schema` of a file that has only what every machine asks of a program."""
+
 WITHOUT_GPUS = 2
-"""The attribute `schema` of a file that names no GPU of a node, and has no copies."""
+"""The attribute `schema` of a file that, besides, names no GPU of a node, and has no copies."""
 
 WITHOUT_STREAMS = 1
 """The attribute `schema` of a file of which, besides, all launches are of the default stream."""

@@ -11,6 +11,7 @@ from typing import Protocol
 
 import h5py
 import numpy as np
+from attrs import evolve
 from numpy.typing import NDArray
 
 from gpusim.core.code_places import NO_PLACE, CodePlace
@@ -18,6 +19,7 @@ from gpusim.core.copies import Copy
 from gpusim.core.errors import UserError, own_code_errors, own_modules
 from gpusim.core.streams import DEFAULT_STREAM, StreamUse
 from gpusim.core.warp_program import (
+    NOTHING_ASKED,
     Application,
     Asked,
     Buffer,
@@ -29,6 +31,7 @@ from gpusim.files.columns import Column
 from gpusim.files.hdf5 import CHUNK_ROWS, create_event_column, fit, set_text, write_table
 from gpusim.files.target import Target
 from gpusim.traces.application import TraceApplication, TraceFile
+from gpusim.traces.recorded import RecordedApplication
 from gpusim.traces.recorded_layout import (
     ACCESS_PLACES,
     APPLICATIONS,
@@ -42,10 +45,10 @@ from gpusim.traces.recorded_layout import (
     SCHEMA_VERSION,
     STREAMS,
     WITHOUT_GPUS,
+    WITHOUT_MACHINES,
     WITHOUT_STREAMS,
 )
-
-_ASKED = Asked(places=True)
+from gpusim.traces.recorded_machines import ANY_MACHINE, ASKED_FOR, written_machines
 
 
 class Startable(Protocol):
@@ -100,6 +103,7 @@ def record_trace(
     path: str | os.PathLike[str],
     warp_size: int = 32,
     progress: Callable[[str, int], None] | None = None,
+    machine: Asked = NOTHING_ASKED,
 ) -> tuple[str, ...]:
     """Run all blocks of a workload, one after the other, without a machine, and store their chunks.
 
@@ -108,6 +112,8 @@ def record_trace(
         path: HDF5 file; it gets its name when it is complete.
         warp_size: threads of a warp of the machines that shall run it.
         progress: called with the application's name and the number of blocks so far.
+        machine: what traces and compiled kernels among the applications are asked for, as by
+            `gpusim.config.asked.asked_of`; programs are recorded for all machines.
 
     Returns:
         what a user should know of traces that were read: the recording tells it, too.
@@ -117,7 +123,7 @@ def record_trace(
     """
     target = Target(Path(os.path.realpath(path)))
     try:
-        recorder = _Recorder(target, warp_size)
+        recorder = _Recorder(target, warp_size, machine)
         for spec in workload.applications:
             application = spec.start()
             with own_code_errors(own_modules([type(application)])):
@@ -139,10 +145,12 @@ class _Recorder:
         warnings: of the applications that are traces: number of the application, and text.
     """
 
-    def __init__(self, target: Target, warp_size: int) -> None:
+    def __init__(self, target: Target, warp_size: int, machine: Asked) -> None:
         self._target = target
         self._warp_size = warp_size
-        self._applications = 0
+        self._machine = machine
+        self._made_for: list[Asked] = []
+        """By application, what it was asked for."""
         self._buffers: list[tuple[int, Buffer]] = []
         self._launches: list[tuple[int, Launch]] = []
         self._copies: list[tuple[int, Copy]] = []
@@ -151,6 +159,8 @@ class _Recorder:
         self._code: list[tuple[int, CodePlace]] = []
         """Places in the code of the applications that have ended, with their numbers."""
         self._blocks = 0
+        self._holds_more = False
+        """It has operations that only some machines ask for."""
         self._columns: dict[tuple[str, str], _GrowingColumn] = {}
         with target.writing():
             for name, table in GROWING.items():
@@ -171,13 +181,17 @@ class _Recorder:
                     f"{application.name!r} maps its array {buffer.name!r} piece by piece, which "
                     "traces do not hold: run the program itself"
                 )
-        self._buffers += [(self._applications, buffer) for buffer in application.buffers]
+        number = len(self._made_for)
+        asked = self._asked(application)
+        self._made_for.append(asked)
+        asked = evolve(asked, places=True)
+        self._buffers += [(number, buffer) for buffer in application.buffers]
         for launch in application.launches():
             if (copy := launch.copy) is not None:
                 self._copies.append((len(self._launches), copy))
-            self._launches.append((self._applications, launch))
+            self._launches.append((number, launch))
             for block in range(launch.blocks):
-                chunks = execute_block(launch, block, self._warp_size, _ASKED)
+                chunks = execute_block(launch, block, self._warp_size, asked)
                 with self._target.writing():
                     self._append("blocks", "chunk", [len(self._columns["chunks", "instruction"])])
                 for chunk in chunks:
@@ -186,15 +200,34 @@ class _Recorder:
                 self._blocks += 1
                 yield self._blocks
         if isinstance(application, TraceApplication):
-            self._code += [(self._applications, place) for place in application.places]
-            self.warnings += [(self._applications, text) for text in application.warnings()]
-        self._applications += 1
+            self._code += [(number, place) for place in application.places]
+            self.warnings += [(number, text) for text in application.warnings()]
+
+    def _asked(self, application: Application) -> Asked:
+        """What an application is asked for.
+
+        Raises:
+            UserError: it is a recording that was not made for the machine.
+        """
+        if not isinstance(application, TraceApplication):
+            return ANY_MACHINE
+        if not isinstance(application, RecordedApplication):
+            return self._machine
+        if self._machine not in (NOTHING_ASKED, application.made_for) and (
+            application.made_for != ANY_MACHINE
+        ):
+            raise UserError(
+                f"{application.path} is a recording, which holds no more than it was recorded "
+                "with: record for a machine what it was made of"
+            )
+        return application.made_for
 
     def _append(self, table: str, column: str, values: NDArray[np.generic] | list[int]) -> None:
         self._columns[table, column].append(np.ravel(values))
 
     def _chunk(self, chunk: LaneChunk) -> None:
         self._mark()
+        self._holds_more |= bool(np.isin(chunk.kind, sorted(ASKED_FOR)).any())
         self._append("instructions", "kind", chunk.kind)
         self._append("instructions", "argument", chunk.arg)
         self._append("active", "warp", chunk.active)
@@ -250,6 +283,7 @@ class _Recorder:
         file.attrs["seed"] = np.int64(workload.seed)
         file.attrs["relaunch"] = np.int64(workload.relaunch)
         file.attrs["warp_size"] = np.int64(self._warp_size)
+        set_text(file, "machines", written_machines(self._made_for))
         if self.warnings:
             set_text(file, "warnings", json.dumps(self.warnings))
         by_thread = not isinstance(workload, TraceFile) or workload.by_thread
@@ -291,8 +325,10 @@ class _Recorder:
             *(buffer.gpu for _, buffer in self._buffers),
             *(launch.stream_use.gpu for _, launch in self._launches),
         ]
-        if self._copies or any(gpu is not None for gpu in gpus):
+        if self._holds_more:
             return SCHEMA_VERSION
+        if self._copies or any(gpu is not None for gpu in gpus):
+            return WITHOUT_MACHINES
         return WITHOUT_GPUS if in_streams else WITHOUT_STREAMS
 
     def _describe_launches(self, file: h5py.File) -> None:

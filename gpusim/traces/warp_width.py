@@ -15,12 +15,13 @@ from attrs import evolve
 from numpy.typing import NDArray
 
 from gpusim.core.warp_program import INACTIVE, MEMORY_OPS, LaneChunk, Op
+from gpusim.traces.warps import WAITED_FOR
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 _MEMORY_KINDS = sorted(MEMORY_OPS)
-_LOADS = (Op.LOAD, Op.ATOMIC)
+_LOADS = sorted(WAITED_FOR)
 
 
 def width_notice(traced: int, warp_size: int, sides: Sequence[str] = ()) -> str:
@@ -77,8 +78,7 @@ class _Splitter:
         self._ratio = traced // width
         self._warps = -(-threads // width)
         self._by_thread = by_thread
-        self._loads: list[Ints] = [np.zeros(1, dtype=np.int64) for _ in range(self._warps)]
-        """By part: in how many of the first *n* loads of its warp it took part, for all n."""
+        self._history = LoadHistory(self._warps)
 
     def split(self, chunks: Iterable[LaneChunk]) -> Iterator[LaneChunk]:
         """The parts' chunks."""
@@ -88,7 +88,7 @@ class _Splitter:
             active = chunk.active.repeat(self._ratio, axis=1)[:, : self._warps]
             active[memory] &= (address != INACTIVE).any(axis=2)
             waits = self._waits(chunk, active)
-            yield _with_waits(evolve(chunk, active=active, address=address), waits)
+            yield with_waits(evolve(chunk, active=active, address=address), waits)
 
     def _address(self, address: Ints) -> Ints:
         """(m, parts, lanes) addresses of (m, warps, lanes)."""
@@ -106,16 +106,39 @@ class _Splitter:
 
     def _waits(self, chunk: LaneChunk, active: Mask) -> Ints:
         """(waits, parts): of the youngest loads that may be outstanding, those of the part."""
-        load, wait = np.isin(chunk.kind, _LOADS), chunk.kind == Op.WAIT
+        issued = chunk.active & np.isin(chunk.kind, _LOADS)[:, None]
+        issued = issued.repeat(self._ratio, axis=1)[:, : self._warps]
+        return self._history.waits(chunk, issued, active & issued)
+
+
+class LoadHistory:
+    """Which of its loads each warp keeps, so that its waits wait for these alone.
+
+    Args:
+        warps: of a block.
+    """
+
+    def __init__(self, warps: int) -> None:
+        self._kept: list[Ints] = [np.zeros(1, dtype=np.int64) for _ in range(warps)]
+        """By warp: how many of its first *n* loads it keeps, for all n."""
+
+    def waits(self, chunk: LaneChunk, issued: Mask, kept: Mask) -> Ints:
+        """(waits, warps): of the youngest loads that may be outstanding, those that are kept.
+
+        Args:
+            chunk: the next one, with its waits as they are.
+            issued: (n, warps), which of its rows are loads.
+            kept: those of them that are kept.
+        """
+        wait = chunk.kind == Op.WAIT
         allowed = chunk.arg[wait]
-        outstanding = np.empty((len(allowed), self._warps), dtype=np.int64)
-        for part in range(self._warps):
-            whole = chunk.active[:, part // self._ratio] & load
-            own = self._loads[part]
-            before = len(own) - 1 + (whole.cumsum() - whole)[wait]
-            more = own[-1] + (active[:, part] & whole)[whole].cumsum()
-            own = self._loads[part] = np.concatenate((own, more))
-            outstanding[:, part] = own[before] - own[np.maximum(before - allowed, 0)]
+        outstanding = np.empty((len(allowed), len(self._kept)), dtype=np.int64)
+        for warp, earlier in enumerate(self._kept):
+            whole = issued[:, warp]
+            before = len(earlier) - 1 + (whole.cumsum() - whole)[wait]
+            more = earlier[-1] + kept[whole, warp].cumsum()
+            own = self._kept[warp] = np.concatenate((earlier, more))
+            outstanding[:, warp] = own[before] - own[np.maximum(before - allowed, 0)]
         return outstanding
 
 
@@ -171,7 +194,7 @@ class _Joiner:
         address = address.reshape(accesses, self._groups, self._ratio * lanes)
         active: Mask = np.logical_or.reduce(self._grouped(chunk.active, False), axis=2)
         waits = self._waits(chunk, active)
-        return _with_waits(evolve(chunk, active=active, address=address), waits)
+        return with_waits(evolve(chunk, active=active, address=address), waits)
 
     def _waits(self, chunk: LaneChunk, active: Mask) -> Ints:
         """(waits, groups): loads of a joined warp that may be outstanding at each wait.
@@ -198,7 +221,7 @@ class _Joiner:
         return least
 
 
-def _with_waits(chunk: LaneChunk, waits: Ints) -> LaneChunk:
+def with_waits(chunk: LaneChunk, waits: Ints) -> LaneChunk:
     """A chunk whose waits have (waits, warps) arguments: where they differ, a row for each."""
     kind, arg, active = chunk.kind, chunk.arg, chunk.active
     rows = np.flatnonzero(kind == Op.WAIT)

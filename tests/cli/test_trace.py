@@ -79,9 +79,21 @@ def test_import_keeps_what_chunks_tell(tmp_path, kernel):
         assert one[name] == other[name], name
 
 
+def test_import_for_a_machine(tmp_path, kernel):
+    path = tmp_path / "k.h5"
+    gpusim("trace", "import", kernel, "-o", path, "--model", "v100", "--set", "sm.count=4")
+    one, other = (
+        json.loads(gpusim("run", "v100", file, "--set", "sm.count=4", "--json").stdout)
+        for file in (kernel, path)
+    )
+    assert other["digest"] == one["digest"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (("record", "atax", "-o", "x.h5", "--variant", "gh200"), "--variant gh200: no --model is"),
+        (("record", "atax", "-o", "x.h5", "--model", "v10"), "did you mean 'v100'"),
         (("record", "atax", "-o", "x.h5", "--set", "sm.count=2"), "--set sm.count: "),
         (("record", "atex", "-o", "x.h5"), "did you mean 'atax'"),
         (("info", "gone.traceg"), "cannot open gone.traceg"),

@@ -35,18 +35,6 @@ def test_a_recording_runs_like_its_workload(tmp_path, name, seed):
         assert again.digest == run.digest
 
 
-def test_what_a_machine_asks_for_and_recordings_do_not_hold_is_counted(tmp_path):
-    path = tmp_path / "trace.h5"
-    sizes = {"columns": 512, "rows": 9}
-    record_trace(load_workload("pathfinder", "smoke", 0, sizes), path)
-    with simulate(load_model("tiny"), load_workload(str(path))) as result:
-        assert not result.warnings
-    with simulate(load_model("v100", ["eighth"]), load_workload(str(path))) as result:
-        (warning,) = result.warnings
-    assert "COMPUTE: units of arithmetic, which recordings do not tell" in warning
-    assert "SHARED: waited for at once" in warning
-
-
 def test_applications_keep_their_names_shares_and_arrays(tmp_path):
     one, other = load_workload("atax", "smoke", 0), load_workload("mvt", "smoke", 0)
     specs = []

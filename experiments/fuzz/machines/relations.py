@@ -128,9 +128,7 @@ def recorded(_random: Random, design: Design, result: Result) -> Iterator[str]:
     from gpusim.traces.recorder import record_trace
 
     config = design.model.config
-    if design.options or design.events or config.side_caches or config.sm.arithmetic:
-        return
-    if config.sm.shared_loads == "scoreboard" or any(app.place for app in design.work.apps):
+    if design.options or design.events or any(app.place for app in design.work.apps):
         return
     with TemporaryDirectory() as folder:
         path = Path(folder) / "trace.h5"

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from mypy_extensions import mypyc_attr
 
-from gpusim.config.sm import SmConfig
+from gpusim.config.sm import SCOREBOARD, SmConfig
 from gpusim.core.warp_program import LEAST_SHIFT, PASSES
 from gpusim.files.units import Hertz
 from gpusim.hardware.sm.counters import SmCounters
-
-SCOREBOARD: Final = "scoreboard"
-"""A warp goes on after a load from shared memory until it needs the value."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from mypy_extensions import mypyc_attr
 
+from gpusim.config.asked import asked_by
 from gpusim.config.schema import GpuConfig
 from gpusim.core.component import Component
 from gpusim.core.cut import Trailed
@@ -16,14 +17,7 @@ from gpusim.core.request import Kind, Traveller
 from gpusim.core.signals import SignalBoard
 from gpusim.core.states import State
 from gpusim.core.unboxed import between, first_key, pair
-from gpusim.core.warp_program import (
-    ARITHMETIC_OPS,
-    LEAST_SHIFT,
-    PASSES,
-    SCOREBOARD_OPS,
-    Asked,
-    Op,
-)
+from gpusim.core.warp_program import LEAST_SHIFT, PASSES, Asked, Op
 from gpusim.hardware.sm.auxiliary_unit import SideUnit
 from gpusim.hardware.sm.coalescer import KIND_OF_OP
 from gpusim.hardware.sm.counters import LAWS, SmCounters
@@ -142,14 +136,7 @@ class Sm(Component, Home, Turning, Executing):
     def asked(self) -> Asked:
         """What it asks of a program."""
         if self._asked is None:
-            arithmetic = self._config.arithmetic
-            kinds = set(self.sides)
-            kinds.update(map(int, SCOREBOARD_OPS) if self._shared.flows else ())
-            kinds.update(map(int, ARITHMETIC_OPS) if arithmetic is not None else ())
-            units = () if arithmetic is None else arithmetic.units
-            latency = tuple([unit.latency for unit in units])
-            interval = tuple([unit.interval for unit in units])
-            self._asked = Asked(frozenset(kinds), latency, interval, self.asks_places)
+            self._asked = asked_by(self._config, self.sides, places=self.asks_places)
         return self._asked
 
     @property
