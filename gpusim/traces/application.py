@@ -16,6 +16,7 @@ from attrs import define, evolve, field, frozen
 
 from gpusim.core.code_places import CodePlaces
 from gpusim.core.copies import Copy
+from gpusim.core.mapping_calls import MappingCall
 from gpusim.core.streams import DEFAULT_STREAM, IN_TURN, StreamUse
 from gpusim.core.untrusted import brief, untrusted
 from gpusim.core.warp_program import (
@@ -86,7 +87,7 @@ def check_launch(blocks: int, threads: int, registers: int = 0, shared_bytes: in
             raise ValueError(f"{brief(number)} {what}; at most {most} are allowed")
 
 
-def made_buffer(name: str, base: int, size: int, gpu: int | None = None) -> Buffer:
+def made_buffer(name: str, base: int, size: int, gpu: int | None = None, piece: int = 0) -> Buffer:
     """An array of a traced program.
 
     Raises:
@@ -94,7 +95,7 @@ def made_buffer(name: str, base: int, size: int, gpu: int | None = None) -> Buff
     """
     if base < 0 or size < 0 or (base + size) >> ADDRESS_BITS:
         raise ValueError(f"an array outside the {ADDRESS_BITS} bits of an address")
-    return Buffer(name, base, size, gpu)
+    return Buffer(name, base, size, gpu, piece)
 
 
 @define(kw_only=True, eq=False)
@@ -212,6 +213,9 @@ class TraceApplication(ABC):
     def launches(self) -> Iterator[Launch]:
         """The launches of one complete run, each with its own place in the file."""
         for launch in self.read_launches():
+            if isinstance(launch, MappingCall):
+                yield evolve(launch, stream_use=_streams_as(self.streams, launch.stream_use))
+                continue
             launch.unread = self.unread
             launch.places = self.places
             launch.registers_per_thread = self.needs.registers_of(launch.registers_per_thread)
@@ -226,7 +230,7 @@ class TraceApplication(ABC):
             yield f"not all of the trace is modelled: {self.unread.text()}"
 
     @abstractmethod
-    def read_launches(self) -> Iterator[TraceLaunch]:
+    def read_launches(self) -> Iterator[TraceLaunch | MappingCall]:
         """The launches of one complete run, as the file tells them."""
 
 

@@ -13,7 +13,7 @@ from attrs import evolve
 from numpy.typing import NDArray
 
 from gpusim.core.warp_program import INACTIVE, Buffer, LaneChunk
-from gpusim.traces.application import TraceApplication
+from gpusim.traces.application import TraceApplication, TraceLaunch
 from gpusim.traces.blocks import CONSTANT_BASE
 from gpusim.traces.unread import Unread
 
@@ -77,6 +77,7 @@ def touched_pages(application: TraceApplication) -> NDArray[np.int64]:
     """Numbers of all pages of 4 KiB that an application touches, increasing; no local memory."""
     known = np.zeros(0, dtype=np.int64)
     for launch in evolve(application, unread=Unread()).read_launches():
+        assert isinstance(launch, TraceLaunch)  # calls name arrays
         for block in range(launch.blocks):
             known = np.union1d(known, _pages(launch.run_block(block, launch.warp_size)))
     return known

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from gpusim.core.code_places import NO_PLACE, CodePlace
 from gpusim.core.copies import Copy
 from gpusim.core.errors import UserError
+from gpusim.core.mapping_calls import MappingCall
 from gpusim.core.streams import IN_TURN, StreamUse
 from gpusim.core.untrusted import untrusted
 from gpusim.core.warp_program import NOTHING_ASKED, Asked, Buffer, LaneChunk
@@ -29,6 +30,7 @@ from gpusim.traces.application import (
     TraceLaunch,
     made_buffer,
 )
+from gpusim.traces.recorded_calls import check_piece_sizes, read_calls
 from gpusim.traces.recorded_chunk import INDEXED, index_column, read_chunk
 from gpusim.traces.recorded_layout import (
     APPLICATIONS,
@@ -79,6 +81,9 @@ def open_recorded(path: Path) -> TraceFile:
         check_warp_size(warp_size)
         uses = _uses(source, made)
         copies = _copies(source, len(launches))
+        calls = (
+            read_calls(source.rows, made, buffers, uses) if "mapping_calls" in source.file else {}
+        )
         by_thread = bool(attributes.get("by_thread", 1))
         scale = get_text(source.file, "scale")
         code = _code(source)
@@ -112,10 +117,11 @@ def open_recorded(path: Path) -> TraceFile:
                     by_thread=by_thread,
                     made_for=made_for[index],
                     rows=[
-                        (launch, first_block[number], uses[number], copies.get(number))
+                        (number, launch, first_block[number], uses[number], copies.get(number))
                         for number, launch in launches
                         if launch["application"] == index
                     ],
+                    calls=calls,
                 )
                 for index, row in enumerate(applications)
             ),
@@ -134,6 +140,7 @@ def _checked_tables(source: _Source) -> tuple[_Rows, _Rows, _Rows]:
     check_applications(applications)
     check_gpus({"applications": applications, "buffers": buffers, "launches": launches})
     check_owners("buffers", buffers, len(applications))
+    check_piece_sizes(buffers)
     check_owners("launches", launches, len(applications))
     for number, row in enumerate(launches):
         check_recorded_launch(number, row)
@@ -143,7 +150,7 @@ def _checked_tables(source: _Source) -> tuple[_Rows, _Rows, _Rows]:
 def _arrays_of(application: int, buffers: _Rows) -> tuple[Buffer, ...]:
     """The arrays of one application, of those of all."""
     return tuple(
-        made_buffer(buffer["name"], buffer["base"], buffer["bytes"], _gpu(buffer))
+        made_buffer(buffer["name"], buffer["base"], buffer["bytes"], _gpu(buffer), buffer["piece"])
         for buffer in buffers
         if buffer["application"] == application
     )
@@ -215,24 +222,29 @@ class RecordedApplication(TraceApplication):
         warp_size: threads of a warp.
         by_thread: as in `TraceLaunch`.
         made_for: what its program was asked for.
-        rows: of its launches: the row of the table of launches, that of the index of blocks, how
-            they use streams, and what they copy.
+        rows: of its launches: number and row of the table of launches, row of the index of blocks,
+            how they use streams, and what they copy.
         code: by row of the table of places in the code, those of this application.
+        calls: of all applications, by their numbers in the table of launches.
     """
 
     path: Path
     warp_size: int
     by_thread: bool
     made_for: Asked
-    rows: list[tuple[dict[str, Any], int, StreamUse, Copy | None]]
+    rows: list[tuple[int, dict[str, Any], int, StreamUse, Copy | None]]
     code: list[CodePlace | None]
+    calls: Mapping[int, MappingCall]
 
-    def read_launches(self) -> Iterator[TraceLaunch]:
+    def read_launches(self) -> Iterator[TraceLaunch | MappingCall]:
         source = _Source(self.path)
         numbers = np.array(
             [NO_PLACE if one is None else self.places.number(one) for one in self.code], np.int64
         )
-        for row, first_block, use, copy in self.rows:
+        for number, row, first_block, use, copy in self.rows:
+            if number in self.calls:
+                yield self.calls[number]
+                continue
             yield RecordedLaunch(
                 name=row["name"],
                 blocks=row["blocks"],

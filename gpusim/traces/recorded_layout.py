@@ -14,7 +14,8 @@ SCHEMA_VERSION = 4
 """The newest attribute `schema`.  A change that an older reader would misread raises it."""
 
 WITHOUT_MACHINES = 3
-"""The attribute `schema` of a file that has only what every machine asks of a program."""
+"""The attribute `schema` of a file that has only what every machine asks of a program, and whose
+programs map no pieces of arrays."""
 
 WITHOUT_GPUS = 2
 """The attribute `schema` of a file that, besides, names no GPU of a node, and has no copies."""
@@ -44,6 +45,13 @@ BUFFERS = Table(
         Column("bytes", "i8", "B", "size"),
         Column(
             "gpu", "i8", "1", "of those of its application, where it lies; -1: any", older=NO_GPU
+        ),
+        Column(
+            "piece",
+            "i8",
+            "B",
+            "that mapping calls map at a time; 0: all of it is there",
+            older=0,
         ),
     ),
 )
@@ -80,6 +88,23 @@ COPIES = Table(
         Column("target", "i8", "B", "virtual address of the first byte that is written"),
         Column("bytes", "i8", "B", "how many"),
         Column("adds", "u1", "1", "1: numbers are added to those that are there"),
+    ),
+)
+
+MAPPING_CALLS = Table(
+    "Launches without blocks that map or unmap pieces of arrays; there only if there are some.",
+    (
+        Column("launch", "i8", "1", "row in launches"),
+        Column("maps", "u1", "1", "1: pieces are mapped, 0: unmapped"),
+        Column("bytes", "i8", "B", "of a piece"),
+    ),
+)
+
+CALL_PIECES = Table(
+    "The pieces of all mapping calls, those of one in their order.",
+    (
+        Column("call", "i8", "1", "row in mapping_calls"),
+        Column("address", "i8", "B", "virtual address of its first byte"),
     ),
 )
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from gpusim.core.code_places import NO_PLACE, CodePlace
 from gpusim.core.copies import Copy
 from gpusim.core.errors import UserError, own_code_errors, own_modules
+from gpusim.core.mapping_calls import MappingCall
 from gpusim.core.streams import DEFAULT_STREAM, StreamUse
 from gpusim.core.warp_program import (
     NOTHING_ASKED,
@@ -32,6 +33,7 @@ from gpusim.files.hdf5 import CHUNK_ROWS, create_event_column, fit, set_text, wr
 from gpusim.files.target import Target
 from gpusim.traces.application import TraceApplication, TraceFile
 from gpusim.traces.recorded import RecordedApplication
+from gpusim.traces.recorded_calls import write_calls
 from gpusim.traces.recorded_layout import (
     ACCESS_PLACES,
     APPLICATIONS,
@@ -155,6 +157,8 @@ class _Recorder:
         self._launches: list[tuple[int, Launch]] = []
         self._copies: list[tuple[int, Copy]] = []
         """Of launches that are copies, with their rows."""
+        self._calls: list[tuple[int, MappingCall]] = []
+        """Launches that map or unmap pieces of arrays, with their rows."""
         self.warnings: list[tuple[int, str]] = []
         self._code: list[tuple[int, CodePlace]] = []
         """Places in the code of the applications that have ended, with their numbers."""
@@ -170,17 +174,7 @@ class _Recorder:
                     self._columns[name, column.name] = _GrowingColumn(group, column)
 
     def add(self, application: Application) -> Iterator[int]:
-        """Store a complete run; yields the number of blocks so far.
-
-        Raises:
-            UserError: it maps arrays in mid-run.
-        """
-        for buffer in application.buffers:
-            if buffer.piece:
-                raise UserError(
-                    f"{application.name!r} maps its array {buffer.name!r} piece by piece, which "
-                    "traces do not hold: run the program itself"
-                )
+        """Store a complete run; yields the number of blocks so far."""
         number = len(self._made_for)
         asked = self._asked(application)
         self._made_for.append(asked)
@@ -189,6 +183,8 @@ class _Recorder:
         for launch in application.launches():
             if (copy := launch.copy) is not None:
                 self._copies.append((len(self._launches), copy))
+            if isinstance(launch, MappingCall):
+                self._calls.append((len(self._launches), launch))
             self._launches.append((number, launch))
             for block in range(launch.blocks):
                 chunks = execute_block(launch, block, self._warp_size, asked)
@@ -308,6 +304,7 @@ class _Recorder:
                 "base": [buffer.base for _, buffer in self._buffers],
                 "bytes": [buffer.bytes for _, buffer in self._buffers],
                 "gpu": [_number(buffer.gpu) for _, buffer in self._buffers],
+                "piece": [buffer.piece for _, buffer in self._buffers],
             },
         )
         self._describe_launches(file)
@@ -317,6 +314,8 @@ class _Recorder:
             _write_streams(file.create_group("streams"), uses)
         if self._copies:
             _write_copies(file.create_group("copies"), self._copies)
+        if self._calls:
+            write_calls(file, self._calls)
 
     def _schema(self, workload: Recordable, in_streams: bool) -> int:
         """The oldest schema that says all of it."""
@@ -325,7 +324,7 @@ class _Recorder:
             *(buffer.gpu for _, buffer in self._buffers),
             *(launch.stream_use.gpu for _, launch in self._launches),
         ]
-        if self._holds_more:
+        if self._holds_more or any(buffer.piece for _, buffer in self._buffers):
             return SCHEMA_VERSION
         if self._copies or any(gpu is not None for gpu in gpus):
             return WITHOUT_MACHINES

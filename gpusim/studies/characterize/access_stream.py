@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from gpusim.config.schema import GpuConfig
 from gpusim.config.sm import SmConfig
 from gpusim.core.errors import UserError
+from gpusim.core.mapping_calls import MappingCall
 from gpusim.core.warp_program import (
     LaneChunk,
     Launch,
@@ -132,21 +133,20 @@ class StreamSite:
     placement: BlockPlacement
 
 
-def stream(tenant: Tenant, site: StreamSite) -> Iterator[Accesses]:
-    """All accesses and events of an application from its first launch to its last.
+def stream(tenant: Tenant, site: StreamSite) -> Iterator[Accesses | MappingCall]:
+    """All accesses and events of an application from its first launch to its last, in their order.
+
+    Calls that map and unmap come when all before them has been handed on.
 
     Raises:
-        UserError: a block does not fit on an SM, or the application maps arrays in mid-run.
+        UserError: a block does not fit on an SM.
     """
-    for array in tenant.application.buffers:
-        if array.piece:
-            raise UserError(
-                f"{tenant.name} maps its array {array.name!r} piece by piece, which TLBs without "
-                "timing do not follow: run it"
-            )
     clock = _Clock()
     for launch in tenant.application.launches():
-        yield from _LaunchStream(launch, site, clock).run()
+        if isinstance(launch, MappingCall):
+            yield launch
+        else:
+            yield from _LaunchStream(launch, site, clock).run()
 
 
 class _Clock:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from gpusim.config.schema import LRU, GpuConfig
 from gpusim.config.translation import TlbConfig
 from gpusim.core.engine import Environment, Probe
-from gpusim.core.mapping import ASID_SHIFT, VPN_MASK
+from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.request import Translation
 from gpusim.core.signals import SignalBoard
@@ -142,7 +142,10 @@ def untimed(config: TlbConfig) -> TlbConfig:
 
 
 def is_plain(site: LevelSite) -> bool:
-    """Whether a level is LRU sets of translations of one page, which stack distances tell."""
+    """Whether a level is LRU sets of translations of one page, which stack distances tell.
+
+    They do not where pages go, as there an entry is free before it is the least recently used one.
+    """
     config = site.config
     return (
         config.array == PolicyConfig("set-associative")
@@ -153,6 +156,7 @@ def is_plain(site: LevelSite) -> bool:
         and config.hash is None
         and config.victims is None
         and not config.ideal
+        and site.machine.mapping_calls is None
         and all(frames.most_pages == 1 for frames in site.machine.frames)
         and len({site.of(sm).entries for sm in site.machine.system_of}) == 1
     )
@@ -248,6 +252,7 @@ class PolicyLevel(Level):
     def __init__(self, site: LevelSite) -> None:
         machine, apps = site.machine, len(site.machine.tenants)
         self._find = machine.page_table.find
+        machine.page_table.on_unmap.append(self._unmapped)
         self._arrays: list[TlbArray] = []
         self._policies: list[FillPolicy | None] = []
         sms_of: dict[int, list[int]] = {}
@@ -284,6 +289,14 @@ class PolicyLevel(Level):
             and site.config.replacement.policy in _REPEATS
             and self._policies[0] is None
         )
+
+    def _unmapped(self, mapping: Mapping) -> None:
+        """Pages go: no TLB keeps them."""
+        for array, policy in zip(self._arrays, self._policies, strict=True):
+            for tag in range(mapping.tag, mapping.tag + mapping.pages):
+                array.invalidate(tag)
+                if policy is not None:
+                    policy.invalidate(tag)
 
     def missed(self, lookups: Lookups, tlb: Ints) -> list[Mask]:
         accesses = lookups.accesses

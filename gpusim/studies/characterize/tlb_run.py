@@ -12,6 +12,7 @@ from gpusim.config.schema import GpuConfig
 from gpusim.core.errors import UserError, own_code_errors, own_modules
 from gpusim.core.interfaces import FirstCache
 from gpusim.core.mapping import ASID_SHIFT
+from gpusim.core.mapping_calls import MappingCall
 from gpusim.core.registry import Slot, make_policy
 from gpusim.core.request import Kind
 from gpusim.core.version import __version__
@@ -64,7 +65,8 @@ def characterize_tlbs(
 
     Raises:
         UserError: there are too few SMs, a block does not fit on one, SMs are shared by
-            applications, physical memory is full, or a program of the user's own failed.
+            applications, one of several maps arrays in mid-run, physical memory is full, or a
+            program of the user's own failed.
     """
     if not designs:
         raise UserError("there is no design of TLBs to look at")
@@ -129,12 +131,32 @@ class _Pass:
                 f"applications share SMs (sharing = {config.sharing.policy!r}), whose turns have "
                 "no order without a clock: run it, or let each have SMs of its own"
             )
+        self._after = config.l1.translation == "after"
+        self._check_calls()
         self._trees = [
             DesignTree(Machine(one[0].config, self._tenants, workload.seed), one)
             for one in _groups(designs, _pages_of)
         ]
         self._sms = Machine(config, self._tenants, workload.seed).sms
-        self._after = config.l1.translation == "after"
+
+    def _check_calls(self) -> None:
+        """Refuse arrays that programs map, where it is not known what was accessed before a call.
+
+        Raises:
+            UserError: says which, and why.
+        """
+        reason = (
+            "other applications run beside it without a clock"
+            if len(self._tenants) > 1
+            else "its L1 caches have virtual names, which are not shot down here"
+        )
+        for tenant in self._tenants if len(self._tenants) > 1 or self._after else ():
+            for array in tenant.application.buffers:
+                if array.piece:
+                    raise UserError(
+                        f"{tenant.name} maps its array {array.name!r} piece by piece, and {reason}:"
+                        " run it"
+                    )
 
     def results(self) -> Iterator[tuple[str, DesignCounts]]:
         """What each design did, by its name."""
@@ -149,6 +171,10 @@ class _Pass:
         classes = [type(tenant.application) for tenant in self._tenants]
         with own_code_errors(own_modules(classes)):
             for accesses in self._windows():
+                if isinstance(accesses, MappingCall):
+                    for tree in self._trees:
+                        tree.perform(accesses)
+                    continue
                 real = accesses.kind < EVENTS
                 done += int(np.count_nonzero(real))
                 for tree in self._trees:
@@ -159,7 +185,7 @@ class _Pass:
                 if progress is not None:
                     progress(" + ".join(one.name for one in self._tenants), done)
 
-    def _windows(self) -> Iterator[Accesses]:
+    def _windows(self) -> Iterator[Accesses | MappingCall]:
         streams = []
         for app, tenant in enumerate(self._tenants):
             site = StreamSite(self._config, app, tenant.sms, RoundRobinPlacement())
@@ -199,14 +225,18 @@ def _through_l1(l1: FirstCache, accesses: Accesses, part: slice) -> Mask:
     return leaves
 
 
-def _together(streams: Sequence[Iterator[Accesses]]) -> Iterator[Accesses]:
-    """Applications on SMs of their own, side by side: cycles of one are cycles of all."""
+def _together(streams: Sequence[Iterator[Accesses | MappingCall]]) -> Iterator[Accesses]:
+    """Applications on SMs of their own, side by side: cycles of one are cycles of all.
+
+    None of them maps arrays.
+    """
     waiting: list[Accesses | None] = [None for _ in streams]
     ends = [-1 for _ in streams]
     while True:
         for app, windows in enumerate(streams):
             if ends[app] == min(ends) and ends[app] != _NEVER:
                 window = next(windows, None)
+                assert not isinstance(window, MappingCall)
                 ends[app] = _NEVER if window is None else int(window.cycle.max())
                 parts = [one for one in (waiting[app], window) if one is not None]
                 waiting[app] = _by_cycle(join(parts)) if parts else None

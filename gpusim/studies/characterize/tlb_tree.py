@@ -9,6 +9,7 @@ from attrs import define
 
 from gpusim.core.errors import UserError
 from gpusim.core.mapping import ASID_SHIFT, VPN_MASK
+from gpusim.core.mapping_calls import MappingCall
 from gpusim.machine import Machine
 from gpusim.studies.characterize.access_stream import EVENTS, Accesses, Ints
 from gpusim.studies.characterize.tlb_designs import Design
@@ -133,6 +134,19 @@ class DesignTree:
         for page in pages[np.argsort(first)].tolist():
             walk(page >> ASID_SHIFT, page & VPN_MASK)
         self._known = np.union1d(self._known, new)
+
+    def perform(self, call: MappingCall) -> None:
+        """Let the only application map or unmap pieces of its arrays.
+
+        Raises:
+            UserError: a piece is not mapped.
+        """
+        assert self._machine.mapping_calls is not None
+        self._machine.mapping_calls.at_once(0, call)
+        shift = self._machine.page_table.page_shift
+        for address in () if call.maps else call.pieces:
+            first, end = address >> shift, address + call.piece_bytes >> shift
+            self._known = self._known[(self._known < first) | (self._known >= end)]
 
     def take(self, accesses: Accesses) -> None:
         """Let what the first levels are asked for pass."""
