@@ -9,10 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from rich.progress import Progress as Bar
-from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
-
-from gpusim.cli.console import stderr_console
 from gpusim.cli.how_far import Pace, clock_text
 from gpusim.core.version import form
 
@@ -32,15 +28,16 @@ def live_progress(title: str, expected: int | None = None) -> Iterator[Report]:
         title: of the run.
         expected: about how many transactions it has in all; None: that is not known.
     """
-    console = stderr_console()
     hint = CompilerHint()
-    if not console.is_terminal:
+    if not sys.stderr.isatty():
         yield hint.also(ProgressLines(title, expected))
         return
     from rich.live import Live
 
+    from gpusim.cli.console import stderr_console
     from gpusim.cli.live import LiveView
 
+    console = stderr_console()
     view = LiveView(title, console.width, expected)
     with Live(console=console, auto_refresh=False, transient=True) as live:
         yield hint.also(lambda progress: live.update(view.show(progress), refresh=True))
@@ -125,16 +122,20 @@ def block_progress(
     title: str = "", unit: str = "blocks"
 ) -> Iterator[Callable[[str, int], None] | None]:
     """A callback that shows an application and its units; None where stderr is no terminal."""
-    console = stderr_console()
-    if not console.is_terminal:
+    if not sys.stderr.isatty():
         yield None
         return
+    from rich.progress import Progress as Bar
+    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    from gpusim.cli.console import stderr_console
+
     with Bar(
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
         TextColumn(f"{{task.completed:,}} {unit}", justify="right"),
         TimeElapsedColumn(),
-        console=console,
+        console=stderr_console(),
         transient=True,
         refresh_per_second=4,
     ) as bar:

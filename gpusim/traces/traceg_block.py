@@ -62,13 +62,14 @@ class Known:
 
     Attributes:
         instructions: by their program counters as the trace has them.
-        lines: arithmetic whose lanes make no difference, by whole lines, and its program counter.
+        lines: arithmetic whose lanes make no difference, by whole lines that all threads of a warp
+            execute: those of some of them differ in their masks, and seldom come again.
         immediates: whether lines end with one, as those without addresses show.
     """
 
     def __init__(self) -> None:
         self.instructions: dict[str, Instruction] = {}
-        self.lines: dict[str, tuple[Instruction, int]] = {}
+        self.lines: dict[str, Instruction] = {}
         self.immediates = False
 
 
@@ -152,8 +153,7 @@ class _Parser:
         known = self._lines.get(text)
         if known is not None and self.missing:
             self.missing -= 1
-            instruction, place = known
-            self._arithmetic(instruction, place)
+            self._arithmetic(known)
         elif text.startswith("warp ="):
             self._begin_warp(int(text.partition("=")[2]))
         elif text.startswith("insts ="):
@@ -168,10 +168,10 @@ class _Parser:
             self._line = _line_number(fields[self._skipped - 1]) if self._has_lines else 0
             self._instruction(text, fields[self._skipped :])
 
-    def _arithmetic(self, instruction: Instruction, place: int) -> None:
+    def _arithmetic(self, instruction: Instruction) -> None:
         """An instruction of which only its registers and its unit count."""
         if self._follows_code:
-            self.block.reach(self._warp, place)
+            self.block.reach(self._warp, instruction.place)
         self._scoreboard.touch(instruction.registers)
         self._scoreboard.compute(instruction.unit, instruction.registers, instruction.destinations)
 
@@ -206,22 +206,16 @@ class _Parser:
     def _instruction(self, line: str, fields: list[str]) -> None:
         """A line: program counter, mask, and the rest."""
         mask, text = _mask_of(fields[1]), fields[2]
-        place = int(fields[0], 16)
         instruction = self._instructions.get(fields[0])
         if instruction is None or not instruction.begins(text):
-            if len(self._instructions) == _MOST_KNOWN:
-                self._instructions.clear()
-            if not 0 <= place < _MOST_COUNTER:
-                raise ValueError(f"the program counter {fields[0][:20]} has more than 57 bits")
-            instruction = decode(text, self._header.version)
-            self._instructions[fields[0]] = instruction
-            self._known.immediates |= instruction.has_immediate
+            instruction = self._decode(fields[0], text)
             text = " ".join(text.split())
         if instruction.plain:
-            if not self._states_block and len(self._lines) < _MOST_KNOWN:
-                self._lines[line] = (instruction, place)
-            self._arithmetic(instruction, place)
+            if mask == self._threads and not self._states_block and len(self._lines) < _MOST_KNOWN:
+                self._lines[line] = instruction
+            self._arithmetic(instruction)
             return
+        place = instruction.place
         if self._follows_code:
             self.block.reach(self._warp, place)
         if instruction.marks_loop:
@@ -239,6 +233,18 @@ class _Parser:
             self._barrier_in_shared_memory(instruction)
         else:
             self.block.idle_access(self._warp, instruction.space)
+
+    def _decode(self, counter: str, text: str) -> Instruction:
+        """The instruction at this program counter, from now on."""
+        place = int(counter, 16)
+        if not 0 <= place < _MOST_COUNTER:
+            raise ValueError(f"the program counter {counter[:20]} has more than 57 bits")
+        if len(self._instructions) == _MOST_KNOWN:
+            self._instructions.clear()
+        instruction = decode(place, text, self._header.version)
+        self._instructions[counter] = instruction
+        self._known.immediates |= instruction.has_immediate
+        return instruction
 
     def _note_place(self, counter: int, instruction: Instruction) -> None:
         """Where in the code an access stands."""
@@ -369,33 +375,37 @@ def _in_lanes(mask: int, fields: Sequence[str]) -> list[int]:
         mask: of the active lanes.
         fields: mode and addresses of these, as a line has them.
     """
-    mode, one, step, place = int(fields[0]), 0, 0, 1
-    if mode == _STRIDE or mode == _DELTAS:
-        one, place = int(fields[1], 16), 2
-    elif mode != _LIST:
-        raise ValueError(f"address mode {mode}; allowed: 0 (list), 1 (stride), 2 (deltas)")
-    if mode == _STRIDE:
-        step = int(fields[2])
-    else:
-        _check_count(mode, len(fields) - place, mask.bit_count())
-    begun = False
+    found = _addresses(fields, mask.bit_count())
+    if found and min(found) < 0:
+        raise ValueError("an address is negative")
+    if len(found) == WARP_SIZE:
+        return found
     address = [INACTIVE] * WARP_SIZE
-    for lane in range(WARP_SIZE):
-        if not mask >> lane & 1:
-            continue
-        if mode == _LIST:
-            one = int(fields[place], 16)
-            place += 1
-        elif begun:
-            if mode == _DELTAS:
-                step = int(fields[place])
-                place += 1
-            one += step
-        begun = True
-        if one < 0:
-            raise ValueError("an address is negative")
-        address[lane] = one
+    for one in found:
+        lowest = mask & -mask
+        address[lowest.bit_length() - 1] = one
+        mask ^= lowest
     return address
+
+
+def _addresses(fields: Sequence[str], lanes: int) -> list[int]:
+    """The addresses of the active lanes, from the lowest on."""
+    mode = int(fields[0])
+    if mode == _LIST:
+        _check_count(mode, len(fields) - 1, lanes)
+        return [int(one, 16) for one in fields[1 : 1 + lanes]]
+    if mode == _STRIDE:
+        first, step = int(fields[1], 16), int(fields[2])
+        return [first + step * place for place in range(lanes)]
+    if mode != _DELTAS:
+        raise ValueError(f"address mode {mode}; allowed: 0 (list), 1 (stride), 2 (deltas)")
+    one = int(fields[1], 16)
+    _check_count(mode, len(fields) - 2, lanes)
+    found = [one]
+    for delta in fields[2 : 1 + lanes]:
+        one += int(delta)
+        found.append(one)
+    return found
 
 
 def _needed_fields(mode: str, mask: int) -> int:

@@ -46,6 +46,7 @@ class Instruction:
     """An instruction of the kernel, as every warp that executes it finds it in the trace.
 
     Attributes:
+        place: its program counter.
         text: the fields that it always has, from its destinations on: all but the addresses of an
             access.
         opcode: with its modifiers.
@@ -68,6 +69,7 @@ class Instruction:
         notes: what of it is not honoured where at least one lane executes it.
     """
 
+    place: int
     text: str
     opcode: str
     base: str
@@ -93,8 +95,13 @@ class Instruction:
         return text == self.text if self.space is None else text.startswith(self.text)
 
 
-def decode(text: str, version: int) -> Instruction:
-    """An instruction from the fields of its line, from the number of its destinations on.
+def decode(place: int, text: str, version: int) -> Instruction:
+    """The instruction at a program counter, from the fields of its line.
+
+    Args:
+        place: the program counter.
+        text: the fields from the number of its destinations on.
+        version: of the tracer.
 
     Raises:
         ValueError, IndexError: they are wrong, or too few.
@@ -106,6 +113,7 @@ def decode(text: str, version: int) -> Instruction:
     sources, destinations = _registers(fields[first:last]), _registers(fields[1:opcode_at])
     base = base_opcode(fields[opcode_at])
     one = Instruction(
+        place=place,
         text=text,
         opcode=fields[opcode_at],
         base=base,

@@ -68,32 +68,31 @@ class _Reader:
         """The next lines of the file, of which the first has this number."""
         begin = 0
         for place, text in enumerate(lines):
-            if self._block is not None:
-                self._keep(self._block, text, first + place)
             if text.startswith(("#", "thread block")):
                 self._add(first, lines, begin, place)
                 begin = place + 1
                 self._mark(text, first + place)
         self._add(first, lines, begin, len(lines))
 
-    def _keep(self, block: BlockText, text: str, number: int) -> None:
-        """Take room for a line of a block."""
-        size = LINE_BYTES + len(text)
-        block.size += size
-        try:
-            self._room.take(size)
-        except ValueError as error:
-            raise UserError(f"{self._header.path}:{number}: {error}") from error
-
     def _add(self, first: int, lines: list[str], begin: int, end: int) -> None:
         """Lines that are no marks."""
         if self._block is not None:
             if begin < end:
-                self._block.runs.append((first + begin, lines[begin:end]))
+                self._keep(self._block, first + begin, lines[begin:end])
         elif self._begun:
             for place in range(begin, end):
                 if lines[place].strip():
                     raise self._outside(lines[place], first + place)
+
+    def _keep(self, block: BlockText, first: int, lines: list[str]) -> None:
+        """Lines of a block, of which the first has this number: take room for them."""
+        size = LINE_BYTES * len(lines) + sum(map(len, lines))
+        block.size += size
+        try:
+            self._room.take(size)
+        except ValueError as error:
+            raise UserError(f"{self._header.path}:{first}: {error}") from error
+        block.runs.append((first, lines))
 
     def _outside(self, text: str, number: int) -> UserError:
         return UserError(
@@ -122,7 +121,7 @@ class _Reader:
                 raise UserError(f"{path}:{number}: {text[:80]!r} comes a second time")
             self._seen.add(block.number)
         else:  # a comment is no line of a block
-            block.runs.append((number, [text]))
+            self._keep(block, number, [text])
 
     def end(self) -> None:
         """The file has ended."""

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gpusim.core.unboxed import MYPYC
 from gpusim.core.warp_program import INACTIVE, LaneChunk, Op
 from gpusim.programs.tracer import LANES_PER_CHUNK
 from gpusim.traces.lanes import split_at_sectors
 from gpusim.traces.memory_budget import ACCESS_BYTES, ADDRESS_BYTES, PLAIN_BYTES, Room
+
+if MYPYC:
+    from gpusim.core.compiled_only.packed import packed
+else:
+
+    def packed(numbers: list[int]) -> bytes:
+        """Integers of 64 bits, one after the other, little-endian."""
+        return np.array(numbers, dtype="<i8").tobytes()
+
 
 Plain = tuple[int, int]
 """An operation that accesses no global memory: its `Op` and its argument."""
@@ -49,12 +58,13 @@ class Access:
         row: what accesses of one row of a chunk have in common: where it stands in the program,
             such as its program counter; LOAD, STORE, ATOMIC, REDUCE, or a side operation; and the
             bytes of each address.
-        address: byte addresses of lanes, or more, none of which crosses a sector.
+        address: byte addresses of lanes, or more, none of which crosses a sector: 8 bytes each, as
+            `packed` has them.
     """
 
     __slots__ = ("address", "row")
 
-    def __init__(self, row: Row, address: array[int]) -> None:
+    def __init__(self, row: Row, address: bytes) -> None:
         self.row = row
         self.address = address
 
@@ -112,8 +122,8 @@ class WarpTrace:
             ValueError: there is no room for it.
         """
         address, size = split_at_sectors(address, size)
-        lanes = array("q", address)
-        self._room.take(ACCESS_BYTES + ADDRESS_BYTES * len(lanes))
+        lanes = packed(address)
+        self._room.take(ACCESS_BYTES + len(lanes))
         self.steps.append((tuple(self.tail), Access((place, op, size), lanes)))
         self._tail.clear()
         if _WAITED_FOR[op]:
@@ -165,7 +175,7 @@ class _Rows:
         self._arg: list[int] = []
         self._active: list[bytes] = []
         self._rows: list[Row] = []
-        self._lanes: list[tuple[Sequence[int], list[array[int]]]] = []
+        self._lanes: list[tuple[Sequence[int], list[bytes]]] = []
         self._width = 0
 
     def plain(self, warps: Sequence[int], programs: Sequence[tuple[Plain, ...]]) -> None:
@@ -188,14 +198,14 @@ class _Rows:
             active[warp] = 1
         return bytes(active)
 
-    def memory(self, warps: Sequence[int], row: Row, lanes: list[array[int]]) -> None:
+    def memory(self, warps: Sequence[int], row: Row, lanes: list[bytes]) -> None:
         """One row of accesses, one a warp."""
         self.kind.append(row[1])
         self._arg.append(0)
         self._active.append(self._those(warps))
         self._rows.append(row)
         self._lanes.append((warps, lanes))
-        self._width = max(self._width, *map(len, lanes))
+        self._width = max(self._width, max(map(len, lanes)) // ADDRESS_BYTES)
 
     @property
     def full(self) -> bool:
@@ -218,14 +228,14 @@ class _Rows:
 
     def _addresses(self) -> NDArray[np.int64]:
         """(rows, warps, width) addresses."""
-        inactive = array("q", [INACTIVE]) * self._width
-        parts: list[array[int]] = []
+        inactive = packed([INACTIVE] * self._width)
+        parts: list[bytes] = []
         for warps, lanes in self._lanes:
             row = [inactive] * self._warps
             for warp, own in zip(warps, lanes, strict=True):
-                row[warp] = own + inactive[len(own) :]
+                row[warp] = own + inactive[len(own) :] if len(own) < len(inactive) else own
             parts += row
-        address = np.frombuffer(bytearray().join(parts), dtype=np.int64)
+        address = np.frombuffer(bytearray().join(parts), dtype="<i8")
         return address.reshape(len(self._lanes), self._warps, self._width)
 
     def _places(self) -> NDArray[np.int64] | None:

@@ -1,4 +1,5 @@
 import io
+import sys
 
 import pytest
 from rich.console import Console
@@ -101,7 +102,8 @@ def test_a_long_run_on_pure_python_says_once_that_a_compiler_is_here(capsys, mon
 def test_a_terminal_sees_the_view_and_is_clean_afterwards(monkeypatch):
     shown = io.StringIO()
     console = Console(file=shown, force_terminal=True, width=160)
-    monkeypatch.setattr(progress, "stderr_console", lambda: console)
+    monkeypatch.setattr("gpusim.cli.console.stderr_console", lambda: console)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     with progress.live_progress("kepler · atax") as update:
         update(report())
         update(report(123456, 120, 10**6, 750_000))
