@@ -376,8 +376,6 @@ def _in_lanes(mask: int, fields: Sequence[str]) -> list[int]:
         fields: mode and addresses of these, as a line has them.
     """
     found = _addresses(fields, mask.bit_count())
-    if found and min(found) < 0:
-        raise ValueError("an address is negative")
     if len(found) == WARP_SIZE:
         return found
     address = [INACTIVE] * WARP_SIZE
@@ -393,19 +391,26 @@ def _addresses(fields: Sequence[str], lanes: int) -> list[int]:
     mode = int(fields[0])
     if mode == _LIST:
         _check_count(mode, len(fields) - 1, lanes)
-        return [int(one, 16) for one in fields[1 : 1 + lanes]]
-    if mode == _STRIDE:
-        first, step = int(fields[1], 16), int(fields[2])
-        return [first + step * place for place in range(lanes)]
-    if mode != _DELTAS:
+        return [_not_negative(int(one, 16)) for one in fields[1 : 1 + lanes]]
+    if mode != _STRIDE and mode != _DELTAS:
         raise ValueError(f"address mode {mode}; allowed: 0 (list), 1 (stride), 2 (deltas)")
-    one = int(fields[1], 16)
+    first = _not_negative(int(fields[1], 16))
+    if mode == _STRIDE:
+        step = int(fields[2])
+        _not_negative(first + step * (lanes - 1))
+        return [first + step * place for place in range(lanes)]
     _check_count(mode, len(fields) - 2, lanes)
-    found = [one]
+    found = [first]
     for delta in fields[2 : 1 + lanes]:
-        one += int(delta)
-        found.append(one)
+        first = _not_negative(first + int(delta))
+        found.append(first)
     return found
+
+
+def _not_negative(address: int) -> int:
+    if address < 0:
+        raise ValueError("an address is negative")
+    return address
 
 
 def _needed_fields(mode: str, mask: int) -> int:
