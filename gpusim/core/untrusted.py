@@ -29,6 +29,9 @@ SURE_BYTES = 32 << 20
 MOST_TIMES = 100
 """Times their own size to which larger files may unpack: texts and tables do not pack better."""
 
+MOST_SEED = (1 << 63) - 1
+"""The largest seed that results can keep."""
+
 MOST_LINE_BYTES = 1 << 20
 """The longest line of a text; the longest that a tracer writes have a thousandth of it."""
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from gpusim.core.warp_program import (
     NOTHING_ASKED,
+    PASSES,
     UNIT_BITS,
     Asked,
     LaneChunk,
@@ -325,6 +326,8 @@ class BlockTracer:
         self._share(_SHARED_STORE if follows else _SHARED, passes, where, times)
 
     def _share(self, op: int, passes: int, where: Mask | None, times: int) -> None:
+        if not 0 <= passes <= PASSES:
+            raise ValueError(f"{passes} passes of shared memory; allowed: 0 to {PASSES}")
         who = taking_part(where)
         for _ in range(times):
             self._record.add(op, passes, who)

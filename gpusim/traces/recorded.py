@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,7 +18,7 @@ from gpusim.core.copies import Copy
 from gpusim.core.errors import UserError
 from gpusim.core.mapping_calls import MappingCall
 from gpusim.core.streams import IN_TURN, StreamUse
-from gpusim.core.untrusted import untrusted
+from gpusim.core.untrusted import MOST_SEED, untrusted
 from gpusim.core.warp_program import NOTHING_ASKED, Asked, Buffer, LaneChunk
 from gpusim.files.columns import Table
 from gpusim.files.hdf5 import get_text, read_table
@@ -30,6 +29,7 @@ from gpusim.traces.application import (
     TraceLaunch,
     made_buffer,
 )
+from gpusim.traces.recorded_attributes import parsed, read_notices, whole_number
 from gpusim.traces.recorded_calls import check_piece_sizes, read_calls
 from gpusim.traces.recorded_chunk import INDEXED, index_column, read_chunk
 from gpusim.traces.recorded_layout import (
@@ -41,19 +41,20 @@ from gpusim.traces.recorded_layout import (
     COPIES,
     FORMAT,
     LAUNCHES,
+    MOST_SCHEMA,
     NO_GPU,
     SCHEMA_VERSION,
     STREAMS,
 )
 from gpusim.traces.recorded_machines import BlockAsAsked, read_machines
 from gpusim.traces.recorded_tables import (
+    MOST_WARP,
     Row,
     check_applications,
     check_copy,
     check_gpus,
     check_owners,
     check_recorded_launch,
-    check_warp_size,
 )
 
 _Rows = list[dict[str, Any]]
@@ -74,32 +75,29 @@ def open_recorded(path: Path) -> TraceFile:
     source = _Source(path)
     with source.reading():
         source.check()
-        attributes = source.file.attrs
+        file = source.file
         applications, buffers, made = _checked_tables(source)
         launches = list(enumerate(made))
-        warp_size = int(attributes["warp_size"])
-        check_warp_size(warp_size)
+        warp_size = whole_number(file, "warp_size", 1, MOST_WARP)
         uses = _uses(source, made)
         copies = _copies(source, len(launches))
-        calls = (
-            read_calls(source.rows, made, buffers, uses) if "mapping_calls" in source.file else {}
-        )
-        by_thread = bool(attributes.get("by_thread", 1))
-        scale = get_text(source.file, "scale")
+        calls = read_calls(source.rows, made, buffers, uses) if "mapping_calls" in file else {}
+        by_thread = "by_thread" not in file.attrs or bool(whole_number(file, "by_thread", 0, 1))
+        scale = get_text(file, "scale")
         code = _code(source)
-        notices = json.loads(get_text(source.file, "warnings")) if "warnings" in attributes else []
+        notices = read_notices(file, len(applications))
         made_for = _machines(source, len(applications))
         first_block = np.cumsum([0, *(row["blocks"] for _, row in launches)]).tolist()
-        if (indexed := len(source.file["blocks/chunk"]) - 1) != first_block[-1]:
+        if (indexed := len(file["blocks/chunk"]) - 1) != first_block[-1]:
             raise ValueError(f"an index of {indexed} blocks; its launches have {first_block[-1]}")
         return TraceFile(
             path=path,
             format=FORMAT,
             files=(path,),
-            name=get_text(source.file, "workload"),
+            name=get_text(file, "workload"),
             scale=scale,
-            seed=int(attributes["seed"]),
-            relaunch=bool(attributes["relaunch"]),
+            seed=whole_number(file, "seed", 0, MOST_SEED),
+            relaunch=bool(whole_number(file, "relaunch", 0, 1)),
             warp_size=warp_size,
             by_thread=by_thread,
             applications=tuple(
@@ -160,7 +158,7 @@ def _machines(source: _Source, applications: int) -> list[Asked]:
     """By application, what its program was asked for when it was recorded."""
     if "machines" not in source.file.attrs:
         return [NOTHING_ASKED] * applications
-    return read_machines(get_text(source.file, "machines"), applications)
+    return read_machines(parsed(source.file, "machines"), applications)
 
 
 def _code(source: _Source) -> tuple[list[int], list[CodePlace]]:
@@ -307,7 +305,7 @@ class _Source:
         if get_text(self.file, "format") != FORMAT:
             found = get_text(self.file, "format") or "some other HDF5 file"
             raise UserError(f"{self._path} is not a trace of gpusim: it is a {found}")
-        schema = int(self.file.attrs["schema"])
+        schema = whole_number(self.file, "schema", 1, MOST_SCHEMA)
         if schema > SCHEMA_VERSION:
             raise UserError(
                 f"{self._path} has schema {schema}, but this gpusim reads schemas up to "

@@ -16,7 +16,10 @@ from numpy.typing import NDArray
 from gpusim.core.code_places import NO_PLACE
 from gpusim.core.warp_program import (
     INACTIVE,
+    LEAST_SHIFT,
     MEMORY_OPS,
+    PASSES,
+    SCOREBOARD_OPS,
     SECTOR_BYTES,
     SIDE_OPS,
     Asked,
@@ -41,6 +44,8 @@ MOST_ARGUMENT = 1 << 44
 """The largest argument of an instruction (our choice): cycles of some hours."""
 
 _SIDES = frozenset(SIDE_OPS.values())
+
+_SHARED = sorted({Op.SHARED, *SCOREBOARD_OPS})
 
 _RECORDED = frozenset(Op) - ASKED_FOR
 """What a program states that is asked for nothing."""
@@ -100,6 +105,7 @@ def read_chunk(
         raise ValueError(f"{len(kind)} instructions of {warps} warps do not fit its index")
     argument = _rows(file, "instructions", INSTRUCTIONS.columns[1], instructions)
     _check_range("argument", argument[~memory], 0, MOST_ARGUMENT)
+    _check_passes(argument[np.isin(kind, _SHARED)])
     size = _rows(file, "accesses", ACCESSES.columns[0], accesses)
     _check_range("size", size, 1, SECTOR_BYTES)
     lane = _rows(file, "addresses", ADDRESSES.columns[0], addresses).reshape(count, warps, lanes)
@@ -138,6 +144,15 @@ def _whole(table: str, column: Column, values: NDArray[Any]) -> NDArray[Any]:
         return values if values.dtype == column.type else fit(values, column)
     except OverflowError as error:
         raise ValueError(f"{table}/{column.name}: {error}") from error
+
+
+def _check_passes(argument: NDArray[Any]) -> None:
+    """Refuse accesses to shared memory that pass fewer times than they must."""
+    passes, least = argument & PASSES, argument >> LEAST_SHIFT
+    if (wrong := least > passes).any():
+        raise ValueError(
+            f"a shared-memory access of {passes[wrong][0]} passes, at least {least[wrong][0]}"
+        )
 
 
 def _check_range(what: str, values: NDArray[Any], least: int, most: int) -> None:

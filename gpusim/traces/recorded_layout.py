@@ -13,6 +13,9 @@ FORMAT = "gpusim trace"
 SCHEMA_VERSION = 4
 """The newest attribute `schema`.  A change that an older reader would misread raises it."""
 
+MOST_SCHEMA = (1 << 31) - 1
+"""The largest number that a schema can have."""
+
 WITHOUT_MACHINES = 3
 """The attribute `schema` of a file that has only what every machine asks of a program, and whose
 programs map no pieces of arrays."""

@@ -70,13 +70,12 @@ def written_machines(made_for: Sequence[Asked]) -> str:
     )
 
 
-def read_machines(text: str, applications: int) -> list[Asked]:
-    """What `written_machines` has written.
+def read_machines(values: object, applications: int) -> list[Asked]:
+    """What `written_machines` has written, as parsed.
 
     Raises:
         ValueError: says what is wrong.
     """
-    values = json.loads(text)
     if not isinstance(values, list) or len(values) != applications:
         raise ValueError(f"attribute machines must be a list of {applications}, by application")
     return [_read(number, value) for number, value in enumerate(values)]

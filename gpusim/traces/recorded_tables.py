@@ -10,7 +10,7 @@ from gpusim.config.node import MOST_GPUS
 from gpusim.traces.application import check_launch, made_buffer
 from gpusim.traces.recorded_layout import NO_GPU
 
-_MOST_WARP = 1024
+MOST_WARP = 1024
 """Threads of a warp (our choice): those of a whole block."""
 
 Row = Mapping[str, Any]
@@ -106,13 +106,3 @@ def check_recorded_launch(number: int, row: Row) -> None:
         raise ValueError(f"launch {number}: {error}") from error
     if row["threads_per_block"] < 1:
         raise ValueError(f"launch {number}: a block of no threads")
-
-
-def check_warp_size(threads: int) -> None:
-    """Refuse warps of a width that nothing has.
-
-    Raises:
-        ValueError: says how many threads are allowed.
-    """
-    if not 1 <= threads <= _MOST_WARP:
-        raise ValueError(f"warps of {threads} threads; allowed: 1 to {_MOST_WARP}")

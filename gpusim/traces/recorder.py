@@ -51,6 +51,7 @@ from gpusim.traces.recorded_layout import (
     WITHOUT_STREAMS,
 )
 from gpusim.traces.recorded_machines import ANY_MACHINE, ASKED_FOR, written_machines
+from gpusim.traces.recorded_tables import MOST_WARP
 
 
 class Startable(Protocol):
@@ -123,6 +124,8 @@ def record_trace(
     Raises:
         UserError: the file cannot be written, or the workload cannot be run.
     """
+    if not 1 <= warp_size <= MOST_WARP:
+        raise UserError(f"warps of {warp_size} threads; allowed: 1 to {MOST_WARP}")
     target = Target(Path(os.path.realpath(path)))
     try:
         recorder = _Recorder(target, warp_size, machine)

@@ -12,14 +12,11 @@ from attrs import asdict, evolve, field, fields, frozen
 from gpusim.config.layers import parse_scalar
 from gpusim.core.errors import UserError, few, nearest
 from gpusim.core.notebook import html_facts
-from gpusim.core.untrusted import brief, is_file, is_folder, untrusted
+from gpusim.core.untrusted import MOST_SEED, brief, is_file, is_folder, untrusted
 from gpusim.programs.catalog import ProgramMaker, program_of
 from gpusim.workloads.builder import ApplicationBuilder, ApplicationSpec, application_builder
 from gpusim.workloads.library import Entry, find_workload
 from gpusim.workloads.tables import SCALES, Timed
-
-MOST_SEED = (1 << 63) - 1
-"""The largest that results can keep."""
 
 _TIMED = "timed."
 """In front of keys that tell how much of a workload is timed."""

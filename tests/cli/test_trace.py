@@ -95,6 +95,7 @@ def test_import_for_a_machine(tmp_path, kernel):
         (("record", "atax", "-o", "x.h5", "--variant", "gh200"), "--variant gh200: no --model is"),
         (("record", "atax", "-o", "x.h5", "--model", "v10"), "did you mean 'v100'"),
         (("record", "atax", "-o", "x.h5", "--set", "sm.count=2"), "--set sm.count: "),
+        (("record", "atax", "-o", "x.h5", "--warp-size", "2048"), "warps of 2048 threads; allowed"),
         (("record", "atex", "-o", "x.h5"), "did you mean 'atax'"),
         (("info", "gone.traceg"), "cannot open gone.traceg"),
         (("import", "gone.traceg", "-o", "x.h5"), "cannot open gone.traceg"),

@@ -299,3 +299,9 @@ def test_shared_loads_and_stores_are_followed_where_that_is_asked_for() -> None:
     k.shared_store(1)
     k.shared(4)
     assert operations(k) == [(Op.SHARED_LOAD, 2), (Op.SHARED_STORE, 1), (Op.SHARED, 4)]
+
+
+@pytest.mark.parametrize("passes", [-1, 1 << 16])
+def test_shared_memory_takes_passes_that_there_are(passes: int) -> None:
+    with pytest.raises(ValueError, match=rf"{passes} passes of shared memory; allowed: 0 to 65535"):
+        tracer().shared_load(passes)

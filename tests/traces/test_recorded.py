@@ -224,6 +224,41 @@ def test_values_that_nothing_has(recording, place, value, message):
         simulate(load_model("tiny"), load_workload(str(recording)))
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("seed", -5, r"attribute seed is -5; allowed: 0 to \d+"),
+        ("seed", np.uint64((1 << 64) - 1), r"attribute seed is 18446744073709551615; allowed"),
+        ("schema", "four", r"attribute schema is 'four'; must be a whole number"),
+        ("schema", 0, r"attribute schema is 0; allowed: 1 to \d+"),
+        ("relaunch", float("nan"), r"attribute relaunch is 'nan'; must be a whole number"),
+        ("by_thread", 9, r"attribute by_thread is 9; allowed: 0 to 1"),
+        ("warp_size", [32, 32], r"attribute warp_size is '\[32 32\]'; must be a whole number"),
+        ("warp_size", 0, r"attribute warp_size is 0; allowed: 1 to 1024"),
+        ("warnings", "{{", r"attribute warnings is no JSON: Expecting property name"),
+        ("warnings", "7", r"attribute warnings has 7; must be a number of an application, below 1"),
+        ("warnings", "[[0, 7]]", r"attribute warnings has \[0, 7\]; must be a number"),
+        ("warnings", '[[3, "x"]]', r"attribute warnings has \[3, 'x'\]; must be a number"),
+    ],
+)
+def test_attributes_that_nothing_has(recording, name, value, message):
+    with h5py.File(recording, "a") as file:
+        file.attrs[name] = value
+    with pytest.raises(UserError, match=rf"trace\.h5 is damaged: {message}"):
+        open_trace(recording)
+
+
+def test_passes_of_shared_memory_that_nothing_has(tmp_path):
+    path = tmp_path / "trace.h5"
+    record_trace(load_workload("softmax", "smoke", 0, {"rows": 4}), path)
+    with h5py.File(path, "a") as file:
+        row = file["instructions/kind"][:].tolist().index(Op.SHARED_LOAD)
+        file["instructions/argument"][row] = 1 << 40
+    message = "chunk 0: a shared-memory access of 0 passes, at least 16777216"
+    with pytest.raises(UserError, match=message):
+        simulate(load_model("tiny"), load_workload(str(path)))
+
+
 def first_argument(file):
     """The first instruction whose argument means something."""
     kinds = file["instructions/kind"][:].tolist()

@@ -212,7 +212,7 @@ ANY = {"kinds": ["SHARED_LOAD", "SHARED_STORE", "ARITHMETIC"], "latency": [], "i
 @pytest.mark.parametrize(
     ("machines", "message"),
     [
-        ("{", r"Expecting property name"),
+        ("{", r"attribute machines is no JSON: Expecting property name"),
         ([], r"attribute machines must be a list of 1, by application"),
         ({"kinds": []}, r"attribute machines must be a list of 1"),
         ([7], r"machine 0 must have kinds, latency and interval"),
