@@ -129,13 +129,15 @@ def _data(machine: Machine) -> Iterator[Law]:
     beside = "".join(f" + {name}.misses - {name}.merged" for name in _side_caches(machine))
     engines = machine.node is not None and machine.node.copy_engines
     copied = " + node/copy.reads + node/copy.writes" if engines else ""
+    asked = ""
     if machine.node is not None and machine.node.copies:
         copied += " + node/reader.fetches"
+        asked = " + l2.asked" if machine.config.l2.copies is None else " + l2.asked - l2.copied"
     if machine.node is not None and machine.paging is not None and machine.paging.hosts:
         copied += " - host.reads - host.writes - host.atomics"
     guessed = " + speculation.guesses - speculation.used" if machine.speculations else ""
     yield Law(
-        "l2.lookups - l2.translation_lookups",
+        f"l2.lookups - l2.translation_lookups{asked}",
         f"l1.misses - l1.merged + l1.coherent_loads + l1.stores{again}{beside}{guessed}{copied}",
         "data lookups of the L2 cache",
         "L1 misses that were not merged + coherent loads + stores and atomics + loads sent again"

@@ -24,6 +24,7 @@ from gpusim.core.signals import SignalBoard
 from gpusim.core.stage import Stage
 from gpusim.core.structures import bits_for
 from gpusim.hardware.cache import (
+    AskedHomes,
     BankSite,
     CacheBypass,
     DramMisses,
@@ -56,7 +57,7 @@ from gpusim.hardware.crossbar import (
 from gpusim.hardware.dram import ChannelUse, DramChannel, IdealDramChannel, build_dram
 from gpusim.hardware.dram.build import MappedRoute, RoutesByPart
 from gpusim.hardware.dram.mapping import AddressMapping
-from gpusim.hardware.node import BeyondDram, BeyondMemory, ToMemories, with_ports
+from gpusim.hardware.node import AskedBanks, BeyondDram, BeyondMemory, ToMemories, with_ports
 from gpusim.hardware.walk import PageTable, Walkers, WalkersSite, WarpWalkers
 from gpusim.machine.domains import Domain
 from gpusim.machine.virtual_caches import build_fbt
@@ -193,6 +194,8 @@ class MemorySystem:
             return partial(TranslatedMisses, channel=channel, table=fbt, lines_shift=shift)
         if self.domain.config.l2.copies is not None:
             return partial(DramMisses, channel=channel, homes=PartitionHomes)
+        if self.domain.caches_others:
+            return partial(DramMisses, channel=channel, homes=AskedHomes)
         return partial(DramMisses, channel=channel)
 
     def _home_of(self) -> ToBanks:
@@ -239,6 +242,18 @@ class MemorySystem:
     def bank_of(self, line: int) -> L2Bank:
         """The bank that a physical line belongs to."""
         return self.banks[self._number_of_bank(line)]
+
+    def asked_banks(self) -> AskedBanks:
+        """The way to the banks for loads of other GPUs, whose L2 caches keep the lines."""
+        domain, requests = self.domain, self.requests
+        asked = [
+            bank.misses.homes.asked for bank in self.banks if isinstance(bank.misses, DramMisses)
+        ]
+        ways = [
+            [requests.more if requests.ideal else way for way in one.latencies[: len(asked)]]
+            for one in requests.entrances[-domain.link_ports :]
+        ]
+        return AskedBanks([one for one in asked if one is not None], self._home_of(), ways)
 
     def drop_line(self, line: int, app: int) -> bool:
         """Drop a line of an application from the L2 cache; returns whether it was there."""

@@ -226,7 +226,7 @@ def _reader_copies(
     copies = ReaderCopies(
         system.domain.index, apps, config.l2, system.drop_line, system.drop_others
     )
-    gateway.keep_copies(copies, system.far_misses)
+    gateway.keep_copies(copies, system.far_misses, system.asked_banks())
     return copies
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from gpusim.config.schema import GpuConfig
 from gpusim.files.units import Bytes, cycles
-from gpusim.hardware.cache import CopyCounters, DramMisses, PartitionHomes
+from gpusim.hardware.cache import DramMisses, PartitionHomes
 from gpusim.machine import Tenant
 from tests.machine.bench import SMALL, Run, ScriptedApplication, ScriptedLaunch, change
 from tests.machine.test_latency import BASE, CROSSBAR, DRAM, ISSUE, L1, L2, LINE_FLITS
@@ -54,14 +54,24 @@ def held(run: Run, address: int) -> list[bool]:
     return [bank.holds(address >> 7) for bank in run.machine.systems[0].banks]
 
 
-def copies(run: Run) -> list[CopyCounters]:
+def homes(run: Run) -> list[PartitionHomes]:
     """By bank."""
     found = []
     for bank in run.machine.systems[0].banks:
         assert isinstance(bank.misses, DramMisses)
         assert isinstance(bank.misses.homes, PartitionHomes)
-        found.append(bank.misses.homes.copies[0])
+        found.append(bank.misses.homes)
     return found
+
+
+def asked(run: Run) -> list[int]:
+    """By bank, what other partitions have asked."""
+    return [one.looked[0].asked for one in homes(run)]
+
+
+def copied(run: Run) -> list[int]:
+    """By bank, what came from other partitions."""
+    return [one.copies[0].copied for one in homes(run)]
 
 
 @pytest.mark.parametrize("far", [0, 30, 151])
@@ -77,8 +87,9 @@ def test_what_is_at_home_elsewhere_is_found_there() -> None:
     line = run.requests[-1].address & ~127  # of HOME, which is in both now
     assert held(run, line) == [True, True]
     first = 2  # loads of SMs 2 and 3, before all of these, of lines at home with SM 0
-    found = [(one.asked, one.asked_hits, one.copied) for one in copies(run)]
-    assert found == [(1 + first, 0, 1), (1, 1, 1 + first)]
+    assert asked(run) == [1 + first, 1]
+    assert [one.looked[0].asked_hits for one in homes(run)] == [0, 1]
+    assert copied(run) == [1, 1 + first]
 
 
 @pytest.mark.parametrize("operation", ["store", "atomic"])
@@ -86,10 +97,7 @@ def test_a_store_goes_home_and_copies_are_gone(operation: str) -> None:
     steps = [("load", 0, FAR), (operation, 2, FAR), ("load", 1, FAR)]
     run, took = in_turn(copying(40), *steps)
     assert took[-1] == HIT + L2 + 40, "the copy is not there"
-    assert (
-        sum(bank.misses.homes.copies[0].copies_dropped for bank in run.machine.systems[0].banks)
-        == 1
-    )
+    assert sum(one.copies[0].copies_dropped for one in homes(run)) == 1
 
 
 def test_a_reader_has_half_of_the_cache() -> None:
@@ -127,5 +135,5 @@ def test_nobody_waits_for_ever_and_everything_adds_up(seed: int) -> None:
         scripts.append([script])
     application = ScriptedApplication([ScriptedLaunch(scripts)])
     run = Run.of(config, [Tenant("scripted", application, range(SMS))])
-    assert min(one.asked for one in copies(run)) > 0
-    assert sum(one.copied for one in copies(run)) == sum(one.asked for one in copies(run))
+    assert min(asked(run)) > 0
+    assert sum(copied(run)) == sum(asked(run))

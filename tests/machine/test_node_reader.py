@@ -6,8 +6,11 @@ moves 32 bytes a cycle and takes 50.
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
+from gpusim.files.units import Bytes
 from gpusim.machine import Tenant
 from tests.machine.bench import SMALL, Run, Script, ScriptedApplication, ScriptedLaunch, change
 from tests.machine.node_bench import node, page, run_on
@@ -32,7 +35,7 @@ def test_a_load_looks_in_its_own_l2_cache_first() -> None:
     reader = run_on(node(caching="reader"), script)
     assert reader.latencies[1] == ALONE + L2
     assert reader.count("node/reader", "fetches") == 2
-    assert reader.count("l2", "lookups") == 4  # at home as well
+    assert reader.count("l2", "lookups") == reader.count("l2", "asked") == 2  # at home as well
 
 
 def test_another_sm_finds_the_line_there() -> None:
@@ -58,6 +61,27 @@ def test_a_store_goes_home_and_drops_the_copy() -> None:
     home = run_on(node(caching="reader"), [("load", page(0)), ("wait",), ("store", page(0))])
     assert home.count("node/reader", "dropped") == 0
     assert home.count("node/reader", "fetches") == 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("sector", [32, 128])
+def test_gpus_that_read_each_other_do_not_wait_for_ever(sector: int, seed: int) -> None:
+    """Each L2 cache has one MSHR, and loads of the other GPU behind its own."""
+    draw = random.Random(seed)
+    few = {"banks": 1, "mshrs": 1, "mshr_merge": 2, "size": Bytes(4 << 10), "queue": 1}
+    small = change(
+        SMALL, l2={**few, "sector": Bytes(sector)}, sm={"count": 2}, crossbar={"queue": 1}
+    )
+    scripts: list[Script] = [
+        [
+            (draw.choice(["load"] * 6 + ["store", "atomic"]), page(draw.randrange(8), 32 * line))
+            for line in draw.sample(range(128), 40)
+        ]
+        for _ in range(8)
+    ]
+    blocks = ScriptedLaunch([[script] for script in scripts])
+    tenant = Tenant("a", ScriptedApplication([blocks]), range(4))
+    assert Run.of(node(config=small, caching="reader"), [tenant]).count("l2", "asked") > 40
 
 
 NODE: dict[str, object] = {

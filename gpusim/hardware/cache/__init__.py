@@ -5,7 +5,13 @@ from gpusim.hardware.cache.bank_site import BankSite
 from gpusim.hardware.cache.bypass import CacheBypass, NeverBypass
 from gpusim.hardware.cache.dram_misses import DramMisses
 from gpusim.hardware.cache.first_cache_counters import L1Counters, SideCounters
-from gpusim.hardware.cache.homes import CopyCounters, PartitionHomes, join_partitions
+from gpusim.hardware.cache.homes import (
+    AskedCounters,
+    AskedHomes,
+    CopyCounters,
+    PartitionHomes,
+    join_partitions,
+)
 from gpusim.hardware.cache.invalidation_filter import InvalidationFilter
 from gpusim.hardware.cache.l1 import L1_PATH, CacheSite, L1Cache
 from gpusim.hardware.cache.l2 import L2Bank
@@ -31,6 +37,8 @@ __all__ = [
     "CacheArray",
     "CacheBypass",
     "CacheSite",
+    "AskedCounters",
+    "AskedHomes",
     "CopyCounters",
     "DramMisses",
     "InvalidationFilter",

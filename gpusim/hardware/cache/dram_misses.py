@@ -109,7 +109,7 @@ class DramMisses(MissPath):
         return True
 
     def replay(self, request: MemoryRequest) -> None:
-        """Look up what another partition asks for; it is fetched if it is not here."""
+        """Look up what another partition or GPU asks for; it is fetched if it is not here."""
         bank, app, now = self.bank, request.app, self.bank.env._now
         lines = bank.lines
         line = request.address >> lines.shift
@@ -244,7 +244,7 @@ def _laws(homes: Homes, *, sectored: bool) -> tuple[Law, ...]:
     if sectored:
         counted.append(SectorCounters)
         claimed = " - claimed"
-    asked = ", of its own and asked by other partitions" if homes.fetches else ""
+    asked = ", of its own and asked by others" if homes.fetches else ""
     fills = Law(
         "fills",
         f"misses - merged{claimed}{homes.fetches}",

@@ -30,12 +30,18 @@ _INTERCONNECT: Final = int(State.INTERCONNECT)
 
 
 @attr.s(auto_attribs=True)
-class CopyCounters:
-    """What only a bank with copies counts, for one application."""
+class AskedCounters:
+    """What only a bank counts that others ask for their lines, for one application."""
 
-    asked: int = count("loads of other partitions that looked for their line at home")
-    asked_hits: int = count("loads of other partitions that found it")
-    asked_merged: int = count("loads of other partitions that waited for a fetch under way")
+    asked: int = count("loads of other partitions or GPUs that looked for their line at home")
+    asked_hits: int = count("loads of other partitions or GPUs that found it")
+    asked_merged: int = count("loads of other partitions or GPUs that waited for a fetch under way")
+
+
+@attr.s(auto_attribs=True)
+class CopyCounters:
+    """What only a bank with copies of other partitions counts, for one application."""
+
     copied: int = count("fills that came from another partition")
     copies_dropped: int = count("copies in other partitions that a store made stale")
 
@@ -65,7 +71,7 @@ class Homes:
         channel: the DRAM channel that an address belongs to.
 
     Attributes:
-        asked: what other partitions ask for; None: they ask for nothing.
+        asked: what other partitions or GPUs ask for; None: they ask for nothing.
         counted: classes of its counters.
         fetches: what makes the bank fetch beside its own misses, as a term of a law.
     """
@@ -104,19 +110,38 @@ class Homes:
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class PartitionHomes(Homes):
-    """Lines are at home in the bank at the same place of one of several partitions.
+class AskedHomes(Homes):
+    """Others keep copies of lines that are at home here, and ask for them.
 
-    What other partitions ask takes a port of the bank before its own requests, and its place in an
-    MSHR of the bank that asked: so two banks never wait for each other.
+    What they ask takes a port of the bank before its own requests, even while these have to wait,
+    and its place in an MSHR of the bank that asked: so two banks never wait for each other.
     """
 
     def __init__(self, bank: L2Bank, channel: Route) -> None:
         super().__init__(bank, channel)
         self.asked = Port(bank.env, f"{bank.name}.asked")
         self.asked.connect(bank.process)
-        self.counted = (CopyCounters,)
+        self.counted = (AskedCounters,)
         self.fetches = " + asked - asked_hits - asked_merged"
+        self.looked = [AskedCounters() for _ in bank.counters]
+
+    def looked_up(self, app: int, missed: bool, merged: bool) -> None:
+        counters = self.looked[app]
+        counters.asked += 1
+        counters.asked_hits += not missed
+        counters.asked_merged += merged
+
+    def app_counters(self, app: int) -> Iterable[object]:
+        return (self.looked[app],)
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class PartitionHomes(AskedHomes):
+    """Lines are at home in the bank at the same place of one of several partitions."""
+
+    def __init__(self, bank: L2Bank, channel: Route) -> None:
+        super().__init__(bank, channel)
+        self.counted = (AskedCounters, CopyCounters)
         self.copies = [CopyCounters() for _ in bank.counters]
         self._twins: list[PartitionHomes] = []
         self._ways: list[Sink] = []
@@ -151,18 +176,12 @@ class PartitionHomes(Homes):
     def came(self, filled: MemoryRequest) -> None:
         self.copies[filled.app].copied += self._home(filled.address) != self._own
 
-    def looked_up(self, app: int, missed: bool, merged: bool) -> None:
-        counters = self.copies[app]
-        counters.asked += 1
-        counters.asked_hits += not missed
-        counters.asked_merged += merged
-
     def changed(self, line: int, app: int) -> None:
         for twin in self._twins:
             self.copies[app].copies_dropped += twin.bank.lines.remove(line, app) != 0
 
     def app_counters(self, app: int) -> Iterable[object]:
-        return (self.copies[app],)
+        return (*super().app_counters(app), self.copies[app])
 
 
 def _nowhere(address: int) -> int:

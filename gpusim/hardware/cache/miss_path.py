@@ -35,7 +35,7 @@ class MissPath:
         leaving: dirty lines that have not reached DRAM yet.
         second_lookups: requests of which each takes a port of the bank before those of its SMs and
             even while these have to wait: misses that look for their line again, under another
-            name, or what other partitions ask for; None: there are none.
+            name, or what other partitions or GPUs ask for; None: there are none.
         virtual: whether lines are named by virtual addresses.
         shared: whether other banks ask this one, and get their answers by the path of a request.
         laws: of the bank: between its counters and those of its miss path.

@@ -30,7 +30,7 @@ from gpusim.hardware.node.packet import Packet, RemoteAccess
 from gpusim.hardware.node.page_history import PageHistory, PageSchemes
 from gpusim.hardware.node.page_moves import PageMoves
 from gpusim.hardware.node.placement import PagePlacement
-from gpusim.hardware.node.reader_copies import BeyondDram, ReaderCopies
+from gpusim.hardware.node.reader_copies import AskedBanks, BeyondDram, ReaderCopies
 from gpusim.hardware.node.remote_pages import RemotePages
 from gpusim.hardware.node.routing import BeyondMemory, ToMemories, with_ports
 from gpusim.hardware.node.topology import SWITCH, Topology, make_topology
@@ -40,6 +40,7 @@ __all__ = [
     "SWITCH",
     "AccessesUnderWay",
     "ArrayHomes",
+    "AskedBanks",
     "BeyondDram",
     "BeyondMemory",
     "CopyEngineSite",

@@ -16,7 +16,7 @@ from gpusim.core.states import State
 from gpusim.core.warp_program import SECTOR_BYTES, SECTOR_COUNTS, SECTORS
 from gpusim.hardware.node.link import NodeLink
 from gpusim.hardware.node.packet import Packet, RemoteAccess, Way
-from gpusim.hardware.node.reader_copies import ReaderCopies, RemoteFetch
+from gpusim.hardware.node.reader_copies import AskedBanks, ReaderCopies, RemoteFetch
 from gpusim.hardware.node.traffic import PairTraffic
 
 _LOAD: Final = int(Kind.LOAD)
@@ -75,9 +75,10 @@ class Gateway(Component):
     """Takes requests to other GPUs out of the crossbar and puts them on links, and so on.
 
     A request of another GPU goes into the crossbar as a `RemoteAccess`, whose answer comes out on
-    a link of the crossbar that is the gateway's.  Packets that pass this GPU on their way go from
-    link to link.  Requests wait in the crossbar while the link that they take is full.  Page-table
-    reads of walkers come and go beside the crossbar.
+    a link of the crossbar that is the gateway's; a load of one whose L2 cache keeps the line goes
+    to the bank on a channel of its own (`AskedBanks`).  Packets that pass this GPU on their way go
+    from link to link.  Requests wait in the crossbar while the link that they take is full.
+    Page-table reads of walkers come and go beside the crossbar.
 
     Args:
         site: where it stands.
@@ -88,6 +89,8 @@ class Gateway(Component):
         walks: where walkers send reads of entries in other GPUs' memories.
         walk_answers: answers to such reads of other GPUs.
         copies: what its L2 cache keeps of other GPUs' memories; None: nothing.
+        asked: where loads of other GPUs look for their lines, whose L2 caches keep them; None: they
+            go through the crossbar.
         host: where requests to the host's memory go; None: no page of SMs lies there.
     """
 
@@ -105,6 +108,7 @@ class Gateway(Component):
         self.on_remote: Probe[[int, int]] = Probe()
         """Page and this GPU, of a request of its SMs that leaves."""
         self.copies: ReaderCopies | None = None
+        self.asked: AskedBanks | None = None
         self.host: Sink | None = None
         self._host_answers: Port[MemoryRequest] | None = None
         self._misses: Port[MemoryRequest] | None = None
@@ -138,9 +142,12 @@ class Gateway(Component):
         self._ways = [Way(self._gpu, gpu, tuple(route)) for gpu, route in enumerate(routes)]
         self._pairs = pairs
 
-    def keep_copies(self, copies: ReaderCopies, misses: Port[MemoryRequest]) -> None:
-        """Fetch what the L2 cache misses of other GPUs' memories."""
+    def keep_copies(
+        self, copies: ReaderCopies, misses: Port[MemoryRequest], asked: AskedBanks
+    ) -> None:
+        """Fetch what the L2 cache misses of other GPUs' memories, as these do."""
         self.copies = copies
+        self.asked = asked
         self._misses = misses
         misses.connect(self.process)
 
@@ -307,8 +314,12 @@ class Gateway(Component):
         request.trail.append(self.state_numbers[1])
         request.trail.append(now)
         place = (request.address >> ports.line_shift) % len(self._to_banks)
-        self._to_banks[place].append(RemoteAccess(packet, ports.first + place, now))
-        self._coming += 1
+        access = RemoteAccess(packet, ports.first + place, now)
+        if self.asked is not None and request.kind == _LOAD:
+            self.asked.send(access, place)
+        else:
+            self._to_banks[place].append(access)
+            self._coming += 1
 
     def _served(self, request: MemoryRequest, now: int) -> None:
         """A request of this GPU has been answered: it goes on to the one that waits for it."""

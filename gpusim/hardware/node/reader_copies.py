@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import attr
 from mypy_extensions import mypyc_attr
@@ -11,7 +11,7 @@ from gpusim.config.schema import L2Config
 from gpusim.core.component import Component
 from gpusim.core.counters import count
 from gpusim.core.engine import Port
-from gpusim.core.interfaces import Route
+from gpusim.core.interfaces import Packets, Route
 from gpusim.core.metrics import Metric, Total, declare_metrics
 from gpusim.core.request import MemoryRequest
 from gpusim.core.unboxed import pair
@@ -127,6 +127,36 @@ class ReaderCopies(Component):
 
     def shared_counters(self) -> Iterable[object]:
         return (self.whole,)
+
+
+class AskedBanks:
+    """The way of other GPUs' loads to the banks in which their lines are at home.
+
+    L2 caches that keep each other's lines wait for each other: a load that has an MSHR of one must
+    not wait in the other behind loads that have come too late for an MSHR.  So these loads have a
+    virtual channel of the crossbar, which takes the network's latency, and no other packet's place
+    [our choice].
+
+    Args:
+        asked: by bank, what others ask for.
+        homes: which bank a line belongs to.
+        ways: by port of the gateway and bank, cycles through the crossbar.
+    """
+
+    def __init__(
+        self,
+        asked: Sequence[Port[MemoryRequest]],
+        homes: Packets,
+        ways: Sequence[Sequence[int]],
+    ) -> None:
+        self._asked = asked
+        self._homes = homes
+        self._ways = ways
+
+    def send(self, access: MemoryRequest, port: int) -> None:
+        """Send a load that has come to a port of the gateway."""
+        bank = self._homes.link(access)
+        self._asked[bank].send(access, self._ways[port][bank])
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
