@@ -2,7 +2,7 @@
 
 What is in none of these tables and accesses no memory is an opcode that gpusim does not know.  The
 names are those of NVIDIA's CUDA Binary Utilities (instruction sets of Maxwell to Blackwell) and of
-Accel-Sim's tables.
+Accel-Sim's tables (Kepler to Ampere).
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ def _words(text: str) -> frozenset[str]:
 
 _BY_REASON = {
     NO_ADDRESSES: (
-        "LDG LDGMC LDGSTS STG ATOMG RED REDG REDGMC TEX TLD TLD4 TXD SULD SUST SUATOM SURED "
-        "LDL STL LDS LDSM STS STSM ATOMS LD ST ATOM UTMALDG UBLKCP UTMASTG UTMAREDG UBLKRED "
-        "UREDGR USTGR STGMC"
+        "LDG LDGMC LDGSTS STG ATOMG RED REDG REDGMC TEX TEXS TLD TLDS TLD4 TLD4S TXD SULD SULDGA "
+        "SUST SUSTGA SUATOM SURED LDL STL LDS LDSLK LDSM STS STSCUL STSM ATOMS LD ST ATOM UTMALDG "
+        "UBLKCP UTMASTG UTMAREDG UBLKRED UREDGR USTGR STGMC"
     ),
     CONSTANTS: "LDC LDCU ULDC",
     CACHE_CONTROL: "CCTL CCTLL CCTLT UCCTL UTMACCTL",
@@ -84,7 +84,7 @@ ARITHMETIC = _words(
     "COLLECTIVE BRA_U B2R BAR CS2R CS2UR CSMTEST DEPBAR ERRBAR CGAERRBAR GETLMEMBASE "
     "LDGDEPBAR LEPC NOP PMTRIG R2B S2R SETCTAID SETLMEMBASE STP TTUCCTL TTUCLOSE TTUGO "
     "TTULD TTUMACROFUSE TTUOPEN TTUST UGETNEXTWARPID UTMACMDFLUSH VOTE VOTE_VTG TMML TXQ SUQUERY "
-    "TXA TEXDEPBAR "
+    "TXA TEXDEPBAR ISUB CAL SUBFM SUCLAMP SUEAU"
 )
 """Base opcodes of instructions that read and write registers alone, or steer the warp."""
 

@@ -45,6 +45,12 @@ def test_textures_and_surfaces_without_addresses(tmp_path):
     assert only_warning(path) == "100 TEX, 3 SULD: accesses not in the trace, not modelled"
 
 
+def test_opcodes_of_kepler_and_pascal_alone(tmp_path):
+    texts = [f"ffffffff 1 R4 {base} 1 R2 0 0" for base in ("ISUB", "CAL", "TEXS.T", "TLDS", "TLD4S")]
+    path = traceg(tmp_path / "k.traceg", *texts)
+    assert only_warning(path) == "1 TEXS, 1 TLDS, 1 TLD4S: accesses not in the trace, not modelled"
+
+
 def test_with_addresses_they_are_accesses(tmp_path):
     path = traceg(tmp_path / "k.traceg", f"1 1 R4 TEX.LL 1 R2 4 1 {BASE:#x} 0 0")
     (kernel,) = open_trace(path).applications[0].start().launches()
