@@ -46,8 +46,8 @@ def test_textures_and_surfaces_without_addresses(tmp_path):
 
 
 def test_opcodes_of_kepler_and_pascal_alone(tmp_path):
-    texts = [f"ffffffff 1 R4 {base} 1 R2 0 0" for base in ("ISUB", "CAL", "TEXS.T", "TLDS", "TLD4S")]
-    path = traceg(tmp_path / "k.traceg", *texts)
+    bases = ("ISUB", "CAL", "TEXS.T", "TLDS", "TLD4S")
+    path = traceg(tmp_path / "k.traceg", *(f"ffffffff 1 R4 {base} 1 R2 0 0" for base in bases))
     assert only_warning(path) == "1 TEXS, 1 TLDS, 1 TLD4S: accesses not in the trace, not modelled"
 
 
