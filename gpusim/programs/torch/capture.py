@@ -14,11 +14,17 @@ from numpy.typing import NDArray
 from gpusim.core.errors import UserError
 from gpusim.programs.captured import Captured
 from gpusim.programs.program_function import FunctionProgram
+from gpusim.programs.torch.indexing import INDEXED, elements, indices_of
 from gpusim.programs.torch.operators import LISTS, SILENT, VIEWS
-from gpusim.programs.torch.replay import replay, unknown
+from gpusim.programs.torch.replay import is_replayed, replay, unknown
 from gpusim.programs.torch.tensors import Operation, Storage, Tensor
 
-_INDEX_AT = {"embedding": 1, "index_select": 2, "embedding_dense_backward": 1}
+_INDEX_AT = {
+    "embedding": 1,
+    "index_select": 2,
+    "embedding_dense_backward": 1,
+    "_embedding_bag": 1,
+}
 """Operators that look up rows, and which argument has their numbers."""
 
 _NORMALIZED = {"native_layer_norm", "_fused_rms_norm", "rms_norm"}
@@ -61,6 +67,11 @@ class TorchCapture(Captured):
         Raises:
             UserError: no operator is replayed.
         """
+        if not any(map(is_replayed, self.operations)):
+            left = f"; others are {', '.join(self.unknown)}" if self.unknown else ""
+            raise UserError(
+                f"{self.name!r}: no operator that is replayed has run in the capture{left}"
+            )
         made = FunctionProgram(self.name, replay, (0, self.storages, self.operations))
         made.notices = tuple(self._notices())
         return made
@@ -80,9 +91,11 @@ class TorchCapture(Captured):
         for storage in self.storages:
             made.update(repr(storage).encode())
         for one in self.operations:
-            made.update(repr((one.name, one.inputs, one.outputs, sorted(one.numbers))).encode())
-            if one.indices is not None:
-                made.update(one.indices.tobytes())
+            numbers = sorted(one.numbers.items())
+            made.update(repr((one.name, one.inputs, one.outputs, numbers)).encode())
+            for contents in (one.indices, one.elements):
+                if contents is not None:
+                    made.update(contents.tobytes())
         return made.hexdigest()
 
     # -- recording ---------------------------------------------------------------------------------
@@ -132,12 +145,15 @@ class TorchCapture(Captured):
         if not outputs:
             outputs = [*_tensors(arguments[:1])]
         inputs = given[1:] if name == "copy_" else given
-        numbers = {
-            key: value
-            for key, value in named.items()
-            if isinstance(value, int | bool) and not isinstance(value, torch.Tensor)
-        }
-        self._places(function, arguments, numbers)
+        if any(one.layout != torch.strided for one in (*given, *outputs)):
+            self.operations.append(Operation(f"{name} of sparse tensors", (), ()))
+            return
+        numbers = _numbers(function, arguments, named)
+        if name in INDEXED:
+            found = [*_tensors((indices_of(name, arguments),))]
+            others = [one for one in inputs[1:] if not any(one is index for index in found)]
+            inputs = [inputs[0], *found, *others]
+            numbers["indices"] = len(found)
         if name in _NORMALIZED and isinstance(arguments[1], list | tuple):
             numbers["width"] = int(np.prod(arguments[1]))
         self.operations.append(
@@ -148,15 +164,22 @@ class TorchCapture(Captured):
                 torch.Tag.pointwise in function.tags,
                 _indices(name, arguments),
                 numbers,
+                elements(name, arguments),
             )
         )
 
-    @staticmethod
-    def _places(function: Any, arguments: tuple[Any, ...], numbers: dict[str, Any]) -> None:
-        """Numbers that were given by place, under their names."""
-        for one, value in zip(function._schema.arguments, arguments, strict=False):
-            if isinstance(value, int | bool):
-                numbers[one.name] = value
+
+def _numbers(function: Any, arguments: tuple[Any, ...], named: Any) -> dict[str, Any]:
+    """Numbers among the arguments, and tuples of numbers, by their names."""
+    names = [one.name for one in function._schema.arguments]
+    given = {**dict(zip(names, arguments, strict=False)), **named}
+    found: dict[str, Any] = {}
+    for name, value in given.items():
+        if isinstance(value, int | bool):
+            found[name] = value
+        elif isinstance(value, list | tuple) and all(isinstance(one, int) for one in value):
+            found[name] = tuple(value)
+    return found
 
 
 def _tensors(values: tuple[Any, ...]) -> Iterator[Any]:
@@ -194,7 +217,7 @@ def capture_torch(
     Raises:
         UserError: PyTorch is not installed.
     """
-    _torch()
+    torch = _torch()
     from torch.utils._python_dispatch import TorchDispatchMode
 
     captured = TorchCapture(name)
@@ -218,5 +241,22 @@ def capture_torch(
             captured.note(func, args, result, kwargs or {})
             return result
 
-    with Mode():
+    with (
+        Mode(),
+        _as_on_gpus(torch),
+    ):
         yield captured
+
+
+@contextmanager
+def _as_on_gpus(torch: Any) -> Iterator[None]:
+    """Inside, recurrent layers and those of transformers are not operators of CPUs alone."""
+    mha, before = torch.backends.mha, torch.backends.mha.get_fastpath_enabled()
+    onednn = torch._C._get_mkldnn_enabled()
+    mha.set_fastpath_enabled(False)
+    torch._C._set_mkldnn_enabled(False)
+    try:
+        yield
+    finally:
+        mha.set_fastpath_enabled(before)
+        torch._C._set_mkldnn_enabled(onednn)

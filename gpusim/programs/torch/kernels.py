@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -9,6 +10,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from gpusim.programs import writing as gpu
+from gpusim.programs.torch.tensors import Tensor
 
 THREADS = 128
 """Threads of a block of elementwise kernels (PyTorch, ATen/native/cuda/CUDALoops.cuh)."""
@@ -48,6 +50,10 @@ class Operand:
             place = place + number % length * stride
             number = number // length
         return place
+
+
+Place: TypeAlias = Callable[[Tensor], Operand]
+"""Where a tensor lies in device memory."""
 
 
 @gpu.kernel("vectorized_elementwise", registers=32, block=THREADS, in_step=True)
@@ -119,6 +125,45 @@ def gather(
         k.load(table.array, place, where)
         k.wait(0, where)
         k.store(out.array, out.at(number), 0, where)
+
+
+@gpu.kernel("indexed_elements", registers=32, block=THREADS, in_step=True)
+def indexed(
+    k: gpu.BlockTracer,
+    table: Operand,
+    indices: tuple[Operand, ...],
+    other: Operand | None,
+    numbers: Lanes,
+    does: str,
+) -> None:
+    """An element of a tensor by its index a thread: L indices, then L it and S the other's, or so.
+
+    Takes `table`, `indices`, `other` (an element an index, or one for all; or None), `numbers` (of
+    elements of the table), `does`: ``"reads"`` it, ``"writes"`` it, or ``"adds"`` to it atomically.
+    """
+    count = len(numbers)
+    where = k.t < count
+    number = np.minimum(k.t, count - 1)
+    for one in indices:
+        own = int(np.prod(one.shape))
+        k.load(one.array, one.at(np.minimum(number * own // count, own - 1)), where)
+    k.wait(0, where)
+    k.arithmetic(gpu.Unit.INTEGER, 6, 3, where)
+    place = table.at(numbers[number])
+    if does == "reads":
+        k.load(table.array, place, where)
+        k.wait(0, where)
+        if other is not None:
+            k.store(other.array, other.at(number), 0, where)
+        return
+    if other is not None:
+        own = max(int(np.prod(other.shape)), 1)
+        k.load(other.array, other.at(number % own), where)
+        k.wait(0, where)
+    if does == "adds":
+        k.reduce_add(table.array, place, 0, where)
+    else:
+        k.store(table.array, place, 0, where)
 
 
 @gpu.kernel("rows", registers=32, shared=128, in_step=True)

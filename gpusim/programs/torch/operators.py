@@ -7,6 +7,7 @@ VIEWS = {
     "select", "expand", "unsqueeze", "squeeze", "detach", "alias", "split", "split_with_sizes",
     "unbind", "as_strided", "narrow", "unfold", "chunk", "lift_fresh", "empty", "empty_like",
     "empty_strided", "new_empty", "new_empty_strided", "resize_", "diagonal", "movedim", "flatten",
+    "unsafe_split", "unsafe_split_with_sizes", "unsafe_chunk", "view_as_real", "view_as_complex",
     "_local_scalar_dense", "item", "real", "mT", "numpy_T", "swapaxes", "view_as",
 }  # fmt: skip
 """They move nothing."""
@@ -14,12 +15,14 @@ VIEWS = {
 FILLS = {
     "fill", "fill_", "zero_", "zeros", "zeros_like", "ones", "ones_like", "full", "full_like",
     "uniform_", "normal_", "bernoulli_", "random_", "exponential_", "arange", "new_zeros",
-    "new_ones", "new_full", "scalar_tensor",
+    "new_ones", "new_full", "scalar_tensor", "rand", "rand_like", "randn", "randn_like", "randint",
+    "randint_like", "randperm", "eye", "linspace", "tril_indices", "triu_indices",
 }  # fmt: skip
 """They write and read nothing."""
 
 COPIES = {
     "copy_", "clone", "_to_copy", "contiguous", "dropout", "native_dropout", "triu", "tril", "flip",
+    "roll",
 }  # fmt: skip
 """They read and write each element once."""
 
@@ -29,18 +32,24 @@ LOOKUPS = {"embedding", "index_select"}
 REDUCTIONS = {
     "sum", "mean", "amax", "amin", "argmax", "argmin", "max", "min", "norm", "linalg_vector_norm",
     "any", "all", "prod", "nll_loss_forward", "mse_loss", "cumsum", "topk", "sort", "logsumexp",
+    "nll_loss2d_forward", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "argsort",
+    "nonzero", "count_nonzero", "bincount", "histc", "cumprod", "cummax", "cummin",
+    "logcumsumexp", "kthvalue", "median", "_unique2", "unique_consecutive",
 }  # fmt: skip
 """They read each element once, in rows."""
 
 ROWS = {
     "_softmax": 3,
     "_log_softmax": 3,
+    "_safe_softmax": 3,
     "_softmax_backward_data": 2,
     "_log_softmax_backward_data": 2,
     "native_layer_norm": 2,
     "native_layer_norm_backward": 2,
     "native_group_norm": 2,
+    "native_group_norm_backward": 2,
     "_fused_rms_norm": 2,
+    "_fused_rms_norm_backward": 2,
     "rms_norm": 2,
     "var_mean": 2,
     "var": 2,
@@ -50,6 +59,24 @@ ROWS = {
 
 PRODUCTS = {"mm": 0, "bmm": 0, "addmm": 1, "baddbmm": 1, "matmul": 0, "linear": 0, "mv": 0}
 """Products, and which input is the left one."""
+
+BATCH_NORMS = {
+    "native_batch_norm", "_native_batch_norm_legit", "_batch_norm_with_update",
+    "_native_batch_norm_legit_no_training", "native_batch_norm_backward", "batch_norm_backward",
+}  # fmt: skip
+"""They sum up each channel, and then change each element."""
+
+LOSSES_BACKWARD = {
+    "nll_loss_backward", "nll_loss2d_backward", "mse_loss_backward", "smooth_l1_loss_backward",
+    "huber_loss_backward", "binary_cross_entropy_backward",
+}  # fmt: skip
+"""Each element of the gradient is made of those at its place."""
+
+WINDOWS = (
+    "max_pool", "avg_pool", "_adaptive_avg_pool", "adaptive_max_pool", "adaptive_avg_pool",
+    "upsample_", "_upsample_nearest_exact",
+)  # fmt: skip
+"""Begins of operators whose results are made of windows, or of gradients of such."""
 
 ATTENTION = {
     "scaled_dot_product_attention", "_scaled_dot_product_flash_attention_for_cpu",

@@ -68,7 +68,8 @@ class Operation:
         name: as PyTorch has it, such as ``"mm"``.
         inputs, outputs: tensors, in order; outputs may be inputs that were changed.
         pointwise: whether each element of the output is made of those at its place.
-        indices: contents of the input of whole numbers, for operators that look up by them.
+        indices: contents of the input of whole numbers, for operators that look up rows by them.
+        elements: numbers of the elements of the first input that operators with indices access.
         numbers: other arguments that matter, by name.
     """
 
@@ -78,6 +79,7 @@ class Operation:
     pointwise: bool = False
     indices: NDArray[np.int64] | None = None
     numbers: dict[str, Any] = field(factory=dict)
+    elements: NDArray[np.int64] | None = None
 
 
 @frozen

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 import gpusim
+from gpusim.core.errors import UserError
 from gpusim.core.warp_program import INACTIVE, MEMORY_OPS, Op
 from gpusim.programs.torch.capture import TorchCapture
 from gpusim.programs.torch.tensors import Operation, Storage, Tensor
+from tests.quick import quick
 
 LOADS, STORES = {Op.LOAD}, {Op.STORE}
 
@@ -165,14 +167,13 @@ def test_tensors_put_together(name):
 
 def test_what_is_not_known_is_listed():
     known = Operation("relu", (tensor(0, 64),), (tensor(0, 64),), True)
-    other = Operation("convolution", (tensor(0, 64),), (tensor(0, 64),))
+    other = Operation("_fft_r2c", (tensor(0, 64),), (tensor(0, 64),))
     view = Operation("view", (tensor(0, 64),), (tensor(0, 64),))
     capture = TorchCapture("c", [Storage("x", 256)], [known, other, other, view])
-    assert capture.unknown == {"convolution": 2}
+    assert capture.unknown == {"_fft_r2c": 2}
     with gpusim.simulate("tiny", capture) as result:
         assert any(
-            "not replayed, and how often they ran: convolution (2)" in one
-            for one in result.warnings
+            "not replayed, and how often they ran: _fft_r2c (2)" in one for one in result.warnings
         )
 
 
@@ -212,3 +213,59 @@ def test_tensors_without_contents():
         model(x)
     (product,) = [one for one in capture.operations if one.name == "addmm"]
     assert capture.storages[product.inputs[2].storage].name == "weight"
+
+
+MODELS = {
+    "pictures": lambda nn: nn.Sequential(
+        nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2),
+        nn.ConvTranspose2d(8, 4, 2, stride=2), nn.GroupNorm(2, 4), nn.Upsample(scale_factor=2),
+        nn.Conv2d(4, 4, 3, groups=4), nn.AdaptiveAvgPool2d(2), nn.Flatten(), nn.Linear(16, 3),
+    ),
+    "recurrent": lambda nn: nn.LSTM(16, 8, 2, batch_first=True),
+    "transformer": lambda nn: nn.TransformerEncoderLayer(16, 2, 32, batch_first=True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "trains"),
+    quick([(name, trains) for name in MODELS for trains in (False, True)], ("pictures", True)),
+)
+def test_models_of_layers_leave_nothing_out(name, trains):
+    torch = pytest.importorskip("torch")
+    model = MODELS[name](torch.nn).train(trains)
+    x = torch.randn(2, 3, 8, 8) if name == "pictures" else torch.randn(2, 5, 16)
+    with gpusim.capture_torch(name, model=model) as capture:
+        out = model(x)
+        if trains:
+            (out[0] if isinstance(out, tuple) else out).sum().backward()
+    assert capture.unknown == {}
+    with gpusim.simulate("tiny", capture) as result:
+        assert len(result.launches) >= len(capture.operations)
+
+
+def test_indices_are_those_of_the_program():
+    torch = pytest.importorskip("torch")
+    x = torch.arange(60.0).view(4, 5, 3)
+    rows, places = torch.tensor([3, 0, 3]), torch.randint(0, 5, (4, 2, 3))
+    with gpusim.capture_torch() as capture:
+        found = [
+            x[rows], x[:, rows], x[x > 40], x.gather(1, places), x.index_select(2, rows % 3),
+            x.masked_select(x < 9), torch.take_along_dim(x, places, 1),
+        ]  # fmt: skip
+        x.scatter_(1, places, 0.0)
+        x[rows, rows] = 1.0
+    indexed = [one for one in capture.operations if one.elements is not None]
+    assert len(indexed) == 9
+    for one, out in zip(indexed, found, strict=False):
+        assert one.elements.tolist() == out.flatten().tolist()
+    assert capture.unknown == {}
+
+
+def test_what_cannot_be_replayed_is_told():
+    torch = pytest.importorskip("torch")
+    matrix, ones = torch.eye(4).to_sparse(), torch.ones(4, 2)
+    with gpusim.capture_torch("sparse") as capture:
+        matrix @ ones
+    assert capture.unknown == {"mm of sparse tensors": 1}
+    with pytest.raises(UserError, match="'sparse': no operator that is replayed has run in the"):
+        gpusim.simulate("tiny", capture)
