@@ -47,6 +47,12 @@ def _check_caches(config: GpuConfig) -> Iterator[Problem]:
         yield Problem(
             ("l2", "copies"), "must be none: the table [fbt] knows one place of each line"
         )
+    if config.walk.sent_by == "sms":
+        yield Problem(
+            ("walk", "sent_by"),
+            'must be "walkers": in a virtual L2 cache data wait for walks, whose reads would wait '
+            "behind them in the crossbar",
+        )
     if config.l2.bypass.policy != "never" and not config.walk.reads("l2"):
         yield Problem(
             ("l2", "bypass"), 'must be "never": no page walk reads the L2 cache (walk.memory)'

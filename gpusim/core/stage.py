@@ -144,10 +144,12 @@ class Stage(Component):
             have a plain `Sink`, to which nothing can be sent.
         warm_below: what answers `warm` behind it, where something is skipped.
         across_gpus: whether it answers with translations that other GPUs of a node have asked for.
+        asks_other_gpus: whether the last TLBs of other GPUs get translations of this one's SMs.
         follows_last_tlb: whether it listens to what the last TLB evicts.
     """
 
     across_gpus: ClassVar[bool] = False
+    asks_other_gpus: ClassVar[bool] = False
     follows_last_tlb: ClassVar[bool] = False
 
     def __init__(self, name: str, path: str, instance: int, requests: Port[Translation]) -> None:

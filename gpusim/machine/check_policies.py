@@ -145,6 +145,12 @@ def _check_across_gpus(config: GpuConfig, node: NodeConfig) -> Iterator[Problem]
                 f"{stage.kind.policy!r} takes in what the last TLB evicts, and looks for pages "
                 f"there, which its array {config.tlb[last].array.policy!r} does not allow",
             )
+        if getattr(cls, "asks_other_gpus", False) and _by_block_slot(config.tlb[last]):
+            yield Problem(
+                ("tlb", last, "array"),
+                f"{config.tlb[last].array.policy!r} is indexed by block slots of SMs, and stage "
+                f"{name} ({stage.kind.policy!r}) sends it translations of other GPUs' SMs",
+            )
         if node.host_mmu is not None and getattr(cls, "across_gpus", False):
             yield Problem(
                 ("stage", name, "kind"),
@@ -164,6 +170,14 @@ def _is_open(tlb: TlbConfig) -> bool:
     except UserError:
         return False
     return not tlb.ideal and array.traits().spills
+
+
+def _by_block_slot(tlb: TlbConfig) -> bool:
+    """Whether entries of a TLB belong to block slots of SMs; other checks refuse what is none."""
+    try:
+        return make_array(tlb).traits().by_block_slot
+    except UserError:
+        return False
 
 
 def policies_of(config: GpuConfig) -> Iterator[tuple[Key, Slot, PolicyConfig]]:

@@ -318,7 +318,8 @@ class Paging:
         if left - self._left > self._most_in_vain:
             return work
         migrated = sum(one.pages_migrated for one in counters)
-        return work + walked + self.driver.whole.batches + left + migrated
+        came = left + sum(one.count_pages() for one in self.memories.all)
+        return work + walked + self.driver.whole.batches + came + left + migrated
 
     # -- helpers ---------------------------------------------------------------------------------
 

@@ -97,6 +97,12 @@ def test_storms_end_and_have_equal_digests() -> None:
     assert first.digest == second.digest
 
 
+def test_parts_of_block_slots_know_no_sms_of_other_gpus() -> None:
+    message = r"tlb\.L2\.array.*indexed by block slots.*stage home .'home-slices'."
+    with pytest.raises(UserError, match=message):
+        load_model("tiny", ["mgvm"], LINKS | {"tlb.L2.array": "tb-partitioned"})
+
+
 def test_it_is_refused_where_gpus_ask_a_host() -> None:
     with pytest.raises(UserError, match="own table need not have"):
         load_model("tiny", ["mgvm"], STORM | {"node.page_tables": "per-gpu"})

@@ -14,6 +14,7 @@ from gpusim.core.policy import PolicyConfig
 from gpusim.files.units import cycles
 from gpusim.workloads.builder import ApplicationSpec
 from gpusim.workloads.workload import Workload
+from tests.hardware.paging import bench as paging
 from tests.machine.bench import SMALL, Run, Script, ScriptedApplication, ScriptedLaunch, change
 
 LONG = 5_000_000
@@ -48,6 +49,19 @@ def test_so_may_latencies(tables: dict[str, dict[str, Any]], least: int) -> None
     )
     assert impatient.cycles == patient.cycles >= least
     assert impatient.latencies == patient.latencies
+
+
+def test_pages_of_one_batch_may_take_long() -> None:
+    """Each page crosses the link by itself; no warp gets on before all have come."""
+    pages = 128
+    tlbs = {name: attrs.evolve(tlb, mshrs=pages) for name, tlb in SMALL.tlb.items()}
+    wide = attrs.evolve(change(SMALL, walk={"walkers": pages}), tlb=tlbs)
+    impatient = attrs.evolve(paging.paged(wide, interrupt=cycles(1000)), watchdog=cycles(1000))
+    lanes = [paging.load(2 * number)[1] for number in range(pages)]
+    loads: Script = [("load", *lanes[first : first + 32]) for first in range(0, pages, 32)]
+    run = paging.run(impatient, [*loads, ("wait",)], pages=2 * pages)
+    assert run.count("paging", "batches") == 1
+    assert run.cycles > pages * paging.MOVE
 
 
 NEVER_PICKS = "tests.whole.own_policies:NeverPicks"

@@ -9,6 +9,7 @@ import pytest
 
 import gpusim
 from gpusim.config.schema import GpuConfig
+from gpusim.core.errors import UserError
 from gpusim.core.mapping import ASID_SHIFT
 from gpusim.files.units import Bytes
 from gpusim.machine.load import load_model
@@ -22,6 +23,13 @@ from tests.quick import quick
 
 HALVES = change(VIRTUAL, l1={"line": Bytes(64), "sector": Bytes(64)}, l2={"sector": Bytes(64)})
 """`VIRTUAL` with two lines of the L1 cache in one of the L2 cache, whose sectors they are."""
+
+
+def test_walks_that_sms_send_are_refused() -> None:
+    """Packets of data that wait for a walk would hold up its reads."""
+    sets = {"walk.cost": "memory", "walk.memory": "l2", "walk.sent_by": "sms"}
+    with pytest.raises(UserError, match=r'walk\.sent_by = .sms.: must be "walkers"'):
+        load_model("tiny", ["vc"], sets)
 
 
 def totals(machine: Any, path: str) -> dict[str, int]:

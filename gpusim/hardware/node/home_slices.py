@@ -73,6 +73,7 @@ class HomeSlices(StageProcess):
     """
 
     across_gpus: ClassVar[bool] = True
+    asks_other_gpus: ClassVar[bool] = True
 
     def __init__(self, site: StageSite, *, run: int = _TABLE, trip: int = 32) -> None:
         at_least(1, run=run)

@@ -99,6 +99,10 @@ class DeviceMemory:
         """Whether a page is there."""
         return tag in self.blocks.get(self.block_of(tag), ())
 
+    def count_pages(self) -> int:
+        """How many pages are there."""
+        return sum(map(len, self.blocks.values()))
+
     def pages(self) -> Iterator[int]:
         """All pages that are there."""
         for pages in self.blocks.values():
