@@ -132,7 +132,12 @@ def _check_l2(l2: L2Config) -> Iterator[Problem]:
 
 
 def _check_writes(config: GpuConfig) -> Iterator[Problem]:
-    """What an L2 cache that writes through cannot be."""
+    """How an L2 cache can write to DRAM."""
+    if config.l2.partial_writes is not None:
+        if not config.l2.byte_masks:
+            yield Problem(("l2", "partial_writes"), "needs l2.byte_masks = true")
+        if config.l1.translation == "after-l2":
+            yield Problem(("l2", "partial_writes"), 'must be "none" behind virtual names')
     if config.l2.writes == "through":
         key = ("l2", "writes")
         if config.l2.byte_masks:

@@ -206,6 +206,9 @@ class L2Config:
         byte_masks: whether the bytes that stores write are followed, so that a sector (which may be
             a whole line) that several of them cover together need not be fetched; None (``"none"``
             in a model): they are not.
+        partial_writes: what becomes of sectors that leave with some bytes written: None
+            (``"none"`` in a model): DRAM writes these bytes; ``"fill"``: they are read and then
+            written in whole, as a memory whose check bits are of whole sectors needs it.
         partitions: parts of the chip in which banks and SMs lie: banks in their order, and GPCs
             of SMs in theirs, as many in each (`gpusim.machine.domains.Partitions`).
         far: cycles that a request of an SM to a bank of another partition takes longer, there and
@@ -249,6 +252,7 @@ class L2Config:
     line: Bytes = Bytes(128)
     sector: Bytes | None = None
     byte_masks: bool | None = None
+    partial_writes: str | None = choice_of("fill", default=None)
     banks: int = 8
     partitions: int = later(1)
     far: Duration | None = None

@@ -164,3 +164,52 @@ def test_a_write_of_some_bytes_moves_its_sector_but_answers_no_read() -> None:
 def test_masks_need_sectors() -> None:
     with pytest.raises(UserError, match=r"l2\.byte_masks = True: needs l2\.sector"):
         load_model("tiny", [], {"l2.byte_masks": True})
+
+
+FILLED = change(MASKED, l2={"partial_writes": "fill", "size": Bytes(128), "ways": 1})
+"""One line: what leaves it in part is read before it is written."""
+
+
+def test_what_leaves_in_part_is_read_first() -> None:
+    run = launches(FILLED, ("store", *FIRST, *sector(1)), ("load", BASE + 128))
+    assert (run.count("l2", "partial_lines"), run.count("l2", "partial_sectors")) == (1, 1)
+    assert sectors(run) == (2, 2)
+    assert run.count("l2", "fills") == run.count("dram", "data_reads") == 2
+    plain = change(FILLED, l2={"partial_writes": None})
+    run = launches(plain, ("store", *FIRST, *sector(1)), ("load", BASE + 128))
+    assert sectors(run) == (1, 2)
+
+
+def test_what_leaves_whole_is_only_written() -> None:
+    run = launches(FILLED, ("store", *FIRST), ("store", *SECOND), ("load", BASE + 128))
+    assert run.count("l2", "partial_lines") == 0
+    assert sectors(run) == (1, 1)
+
+
+@settings(max_examples=examples(20), deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["store", "load"]), st.integers(0, 63)), min_size=1, max_size=24
+    )
+)
+def test_each_sector_that_leaves_in_part_is_read_once(steps: list[tuple[str, int]]) -> None:
+    """Beside the fetches of the same cache without it; conservation is checked in each run."""
+    places = [(kind, BASE + 4 * (word + 24 * (word > 31))) for kind, word in steps]
+    filled = launches(FILLED, *places)
+    plain = launches(change(FILLED, l2={"partial_writes": None}), *places)
+    partial = filled.count("l2", "partial_sectors")
+    assert sectors(filled)[0] - sectors(plain)[0] == partial
+    assert sectors(filled)[1] == sectors(plain)[1]
+    assert filled.count("l2", "writebacks") == plain.count("l2", "writebacks")
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        ({"l2.partial_writes": "fill"}, r"l2\.partial_writes.*needs l2\.byte_masks = true"),
+        ({"l2.partial_writes": "read"}, r"l2\.partial_writes.*'read'"),
+    ],
+)
+def test_partial_writes_need_byte_masks(overrides: dict[str, object], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        load_model("h100", overrides=overrides)

@@ -31,6 +31,7 @@ CUTS: dict[str, dict[str, Any]] = {
     "sectors": {"sector": Bytes(32)},
     "byte masks": {"sector": Bytes(32), "byte_masks": True},
     "byte masks of lines": {"sector": Bytes(128), "byte_masks": True},
+    "filled": {"sector": Bytes(32), "byte_masks": True, "partial_writes": "fill"},
 }
 cuts = pytest.mark.parametrize("cut", CUTS.values(), ids=CUTS.keys())
 

@@ -20,11 +20,16 @@ from gpusim.core.mshr import FULL
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.states import State
 from gpusim.core.unboxed import pair
-from gpusim.core.warp_program import SECTOR_COUNTS, SECTORS
+from gpusim.core.warp_program import COVERED_SHIFT, SECTOR_COUNTS, SECTORS
 from gpusim.hardware.cache.array import DIRTY, DIRTY_SHIFT
 from gpusim.hardware.cache.fetches import Fetches
 from gpusim.hardware.cache.homes import Homes
-from gpusim.hardware.cache.l2_counters import LOOKUPS, L2Counters, SectorCounters
+from gpusim.hardware.cache.l2_counters import (
+    LOOKUPS,
+    L2Counters,
+    PartialCounters,
+    SectorCounters,
+)
 from gpusim.hardware.cache.lines import Line
 from gpusim.hardware.cache.miss_path import MissPath
 from gpusim.hardware.cache.sector_places import MERGE_LIST, ROOM
@@ -59,8 +64,12 @@ class DramMisses(MissPath):
         self.second_lookups = self.homes.asked
         self.shared = self.homes.asked is not None
         self.leaving = self.unsent  # fetches always find room
-        self.laws = _laws(self.homes, sectored=bank.lines.sectored)
+        self._fills_partial = bank.fills_partial
+        self.laws = _laws(self.homes, sectored=bank.lines.sectored, partial=bank.fills_partial)
         self._fetches = Fetches()
+        self._partial = [PartialCounters() for _ in bank.counters]
+        self._filled_first: dict[MemoryRequest, int] = {}
+        """By the read of what stores have not written of a line that leaves: its dirty sectors."""
         self._through = bank.through
 
     def advance(self, answering: bool) -> int:
@@ -160,6 +169,9 @@ class DramMisses(MissPath):
 
     def fill(self, filled: MemoryRequest) -> None:
         bank, lines = self.bank, self.bank.lines
+        if self._fills_partial and (dirty := self._filled_first.pop(filled, 0)):
+            self._write_back(filled.address, dirty, filled.app)
+            return
         line = filled.address >> lines.shift
         came, ready, still = self._fetches.arrive(line, filled)
         state = came
@@ -205,10 +217,27 @@ class DramMisses(MissPath):
         """
         bank = self.bank
         dirty = bank.lines.dirty(written)
+        address = written[0] << bank.lines.shift
+        partial = dirty >> COVERED_SHIFT & SECTORS if self._fills_partial else 0
+        if not partial:
+            self._write_back(address, dirty, app)
+            return
+        trail = pair(_L2, bank.env._now)
+        read = MemoryRequest(_LOAD, app, 0, -1, 0, address, -1, partial, 0, None, trail)
+        read.return_to(bank.fills)
+        self._filled_first[read] = dirty & SECTORS
+        self._partial[app].partial_lines += 1
+        self._partial[app].partial_sectors += SECTOR_COUNTS[partial]
+        self.sectors[app].sectors_fetched += SECTOR_COUNTS[partial]
+        self.unsent.append(read)
+        self.send_unsent()
+
+    def _write_back(self, address: int, dirty: int, app: int) -> None:
+        """Write sectors of a line to DRAM."""
+        bank = self.bank
         bank.counters[app].writebacks += 1
         self.sectors[app].sectors_written_back += SECTOR_COUNTS[dirty & SECTORS]
         trail = pair(_L2, bank.env._now)
-        address = written[0] << bank.lines.shift
         self.unsent.append(
             MemoryRequest(_WRITEBACK, app, 0, -1, 0, address, -1, dirty, 0, None, trail)
         )
@@ -218,7 +247,8 @@ class DramMisses(MissPath):
 
     def in_flight(self) -> int:
         asked = self.homes.asked
-        return len(self.unsent) + (0 if asked is None else len(asked))
+        asked_now = 0 if asked is None else len(asked)
+        return len(self.unsent) + len(self._filled_first) + asked_now
 
     def waiting(self) -> Iterator[str]:
         name, mshrs = self.bank.name, self.bank.mshrs
@@ -228,13 +258,17 @@ class DramMisses(MissPath):
             yield f"{name}: {self.bank.places} wait for DRAM"
         if self.unsent:
             yield f"{name}: {len(self.unsent)} write-backs wait for DRAM"
+        if self._filled_first:
+            yield f"{name}: {len(self._filled_first)} lines wait for DRAM before they are written"
 
     def app_counters(self, app: int) -> Iterable[object]:
         yield from super().app_counters(app)
+        if self._fills_partial:
+            yield self._partial[app]
         yield from self.homes.app_counters(app)
 
 
-def _laws(homes: Homes, *, sectored: bool) -> tuple[Law, ...]:
+def _laws(homes: Homes, *, sectored: bool, partial: bool) -> tuple[Law, ...]:
     """Between the counters of a bank: what it fetches, and what has come."""
     counted: list[type] = [L2Counters, *homes.counted]
     if not sectored and not homes.fetches:
@@ -244,6 +278,9 @@ def _laws(homes: Homes, *, sectored: bool) -> tuple[Law, ...]:
     if sectored:
         counted.append(SectorCounters)
         claimed = " - claimed"
+    if partial:
+        counted.append(PartialCounters)
+        claimed += " + partial_lines"
     asked = ", of its own and asked by others" if homes.fetches else ""
     fills = Law(
         "fills",

@@ -62,6 +62,7 @@ class L2Bank(Component, Turning):
         places: MSHRs of sectors; None: there is one for each line.
         latency: of a lookup, in cycles.
         through: whether what is written goes to DRAM at once.
+        fills_partial: whether sectors written in part are read before they are written back.
     """
 
     path = "l2"
@@ -97,6 +98,7 @@ class L2Bank(Component, Turning):
         self._fresh = FreshStores(0 if to_load is None else to_load.cycles(site.clock))
         self._follows_stores = self._fresh.cycles > 0
         self.through = config.writes == "through"
+        self.fills_partial = config.partial_writes == "fill"
         self._in_order = config.page_table_reads == "in-order"
         self._cycle = -1
         self._left = 0

@@ -68,5 +68,13 @@ class SectorCounters:
     sectors_written_back: int = count("32-byte sectors sent to DRAM")
 
 
+@attr.s(auto_attribs=True)
+class PartialCounters:
+    """What only a bank that fills sectors written in part counts, for one application."""
+
+    partial_lines: int = count("lines of which DRAM was read before they were written back")
+    partial_sectors: int = count("32-byte sectors that were read as stores wrote only some bytes")
+
+
 LOOKUPS = Law("lookups", "hits + misses")
 """Law of every bank."""
