@@ -22,7 +22,7 @@ from tests.hardware.fbt.test_latency import ASK, BACK, TABLE, THERE, TLB, TRIP
 from tests.hardware.fbt.virtual_machines import VIRTUAL
 from tests.machine.bench import Run, ScriptedApplication, ScriptedLaunch, change
 from tests.machine.test_byte_masks import NaiveBytes
-from tests.machine.test_l2_copies import FAR, HIT, HOME, SMS, copies, copying, in_turn
+from tests.machine.test_l2_copies import FAR, HIT, HOME, SMS, asked, copied, copying, homes, in_turn
 from tests.machine.test_latency import BASE, CROSSBAR, DRAM, L2, WALK
 from tests.machine.test_sectored_l2 import NaiveL2, accesses, launches, sector, sectors
 
@@ -51,7 +51,7 @@ def test_a_store_goes_home_and_the_copy_is_gone(cut: dict[str, Any]) -> None:
     steps = [("load", 0, FAR), ("store", 2, FAR), ("load", 1, FAR)]
     run, took = in_turn(copying(40, **cut), *steps)
     assert took[-1] == HIT + L2 + 40
-    assert sum(one.copies_dropped for one in copies(run)) == 1
+    assert sum(one.copies[0].copies_dropped for one in homes(run)) == 1
 
 
 def test_a_store_to_a_line_that_is_nowhere_waits_for_it_only_if_lines_are_whole() -> None:
@@ -74,8 +74,8 @@ def test_storms_of_copies_drain_and_add_up(cut: dict[str, Any], seed: int) -> No
     scripts = [[_script(draw, 8)] for _ in range(2 * SMS)]
     application = ScriptedApplication([ScriptedLaunch(scripts)])
     run = Run.of(config, [Tenant("scripted", application, range(SMS))])
-    assert min(one.asked for one in copies(run)) > 0
-    assert sum(one.copied for one in copies(run)) == sum(one.asked for one in copies(run))
+    assert min(asked(run)) > 0
+    assert sum(copied(run)) == sum(asked(run))
 
 
 def _script(draw: random.Random, lanes: int) -> list[tuple[object, ...]]:
@@ -166,9 +166,9 @@ def test_copies_of_whole_lines_against_a_naive_cache(
             naive.load(sm // 2, line)
         else:
             naive.change(line)
-    found = [sum(getattr(one, name) for one in copies(run)) for name in ("asked", "copied")]
+    found = [sum(asked(run)), sum(copied(run))]
     assert found == [naive.asked, naive.copied]
-    assert sum(one.copies_dropped for one in copies(run)) == naive.dropped
+    assert sum(one.copies[0].copies_dropped for one in homes(run)) == naive.dropped
     assert run.count("dram", "data_reads") == naive.fetched
     assert run.count("l2", "writebacks") == naive.written
 
