@@ -110,7 +110,7 @@ POINTS = {
 """Variants, and how they are called here."""
 
 WIDE = ["atax", "bicg", "mvt"]
-"""Programs whose lanes are 16 KiB apart."""
+"""Programs whose lanes are a row apart."""
 
 GAIN_OF = " gain in %"
 
