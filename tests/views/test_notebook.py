@@ -26,10 +26,15 @@ def test_a_result_shows_its_answer_a_bar_and_the_first_numbers() -> None:
         "tiny", gpusim.load_workload("atax", "smoke", overrides={"n": 32})
     ) as result:
         page = result._repr_html_()
-        assert page.startswith("<p>Warps wait for translation in ")
+        assert page.startswith(
+            "<p><b>atax (smoke) on tiny + workload.n=32</b><br>Warps wait for translation in "
+        )
         assert "What that costs the run is measured with cost=True." in page
         assert f"{result.summary['cycles']:,} cycles" in page
         assert f"background: {STATE_COLOURS['walk']}" in page
+        shares = result.stalls.set_index("state").share
+        for state, share in shares.items():
+            assert (f"</span>{state} {100 * share:.1f} %</span>" in page) == (share >= 0.02)
         assert pickle.loads(pickle.dumps(result))._repr_html_() == page
 
 
