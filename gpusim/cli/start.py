@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 from types import FrameType
 from typing import NoReturn
 
@@ -31,7 +32,8 @@ def main() -> None:
     try:
         run_command()
     finally:
-        gc.freeze()  # at its end Python would look through all objects, whose memory goes anyhow
+        if "triton" not in sys.modules:  # which tells of each object that is left
+            gc.freeze()  # at its end Python would look through all, whose memory goes anyhow
 
 
 def _end(number: int, _frame: FrameType | None) -> NoReturn:

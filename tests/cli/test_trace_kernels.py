@@ -126,12 +126,13 @@ def main():
 """
     )
     trace = tmp_path / "mine.h5"
-    code = "import sys; from gpusim.cli.main import app; app(sys.argv[1:])"
+    code = "from gpusim.cli.start import main; main()"
     arguments = ("trace", "triton", f"{path}:main", "-o", str(trace))
     command = [sys.executable, "-c", code, *arguments]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, f"wrote {trace}\n"), done.stderr
     assert "warning: not all of the trace is modelled: 1 printf: what kernels print" in done.stderr
+    assert "leaked" not in done.stderr
     counts = json.loads(gpusim("trace", "info", trace, "--json").stdout)
     one = counts["applications"]["mine"]
     assert one["kernels"] == {"double": 1}
