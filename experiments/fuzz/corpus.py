@@ -309,7 +309,8 @@ def _recorded() -> list[tuple[str, bytes]]:
 
     with TemporaryDirectory() as folder:
         path = Path(folder) / "trace.h5"
-        record_trace(gpusim.load_workload("atax", "smoke", overrides={"n": 32}), path)
+        workload = gpusim.load_workload("softmax", "smoke", overrides={"rows": 2, "columns": 64})
+        record_trace(workload, path)
         return [("trace.h5", path.read_bytes())]
 
 
