@@ -17,6 +17,9 @@ from gpusim.ptx.values import Value
 _GRAIN = 16
 """Bytes to which contents are filled up: elements of each type lie within."""
 
+_FAR = 1 << 44
+"""Bytes behind all arrays, from which on an address is likely one of the host's memory."""
+
 
 class AccessError(Exception):
     """An access outside of all arrays, or at an address that is no multiple of its size.
@@ -135,7 +138,8 @@ class DeviceMemory:
         near = ""
         if place >= 0:
             array = self.arrays[place]
-            near = f"; {array.name!r} before it has {array.bytes} bytes, this is byte " + str(
-                address - array.base
-            )
+            inside = address - array.base
+            near = f"; {array.name!r} before it has {array.bytes} bytes, this is byte {inside}"
+            if inside > _FAR:
+                near = "; is it a pointer of the host's? Those in arrays are captured.address(…)"
         return f"{bytes_} bytes at {address:#x} lie in no array{near}"

@@ -1,8 +1,10 @@
 """Accesses of kernels are those of lists made by hand."""
 
 import numpy as np
+import pytest
 
 import gpusim
+from gpusim.core.errors import UserError
 from gpusim.core.warp_program import LEAST_SHIFT, Asked, Op
 from tests.ptx.tracing import accesses, load, operations, others
 
@@ -185,6 +187,12 @@ def test_generic_addresses_and_pointers_in_memory():
     assert total.data[:4].view(np.int32).tolist() == [
         2 * sum(LANES) + 2 * sum(t + 2 for t in LANES)
     ]
+
+
+def test_pointers_of_the_hosts_are_named_as_such():
+    pointers = np.array([INTS.__array_interface__["data"][0] | 1 << 46] * 2, np.uint64)
+    with pytest.raises(UserError, match=r"is it a pointer of the host's\?"):
+        load("accesses:generic").launch(2, 32, pointers, 0)
 
 
 def test_copies_to_shared_memory_are_loads_that_are_waited_for():
