@@ -17,10 +17,13 @@ from gpusim.core.warp_program import (
     INACTIVE,
     NOTHING_ASKED,
     SIDE_OPS,
+    UNIT_BITS,
     Asked,
     LaneChunk,
     Launch,
     Op,
+    Unit,
+    arithmetic_cost,
 )
 from gpusim.programs.copies import Span, copied
 from gpusim.programs.device import AddressSpace, DeviceArray
@@ -44,13 +47,12 @@ _UNASKED = {
         (Op.FETCH, Op.COMPUTE),
         (Op.SHARED_LOAD, Op.SHARED),
         (Op.SHARED_STORE, Op.SHARED),
-        (Op.UNITS, Op.COMPUTE),
-        (Op.DELAY, Op.COMPUTE),
     )
 }
 """What a machine that does not ask for an operation is given instead."""
 
-_COSTS = (int(Op.UNITS), int(Op.DELAY))
+_COSTS = (int(Op.UNITS), int(Op.DELAY), int(Op.ARITHMETIC))
+"""Where these are drawn there is arithmetic of some unit, and what it costs the machine."""
 
 MIXES: dict[str, dict[Op, int]] = {
     "loads": {Op.LOAD: 6, Op.WAIT: 3, Op.COMPUTE: 2},
@@ -81,11 +83,12 @@ def _is(*ops: Op) -> NDArray[np.bool_]:
 _ADDRESSED, _ONE_LANE = _is(*ADDRESSED), _is(Op.SCALAR, Op.CONSTANT, Op.FETCH)
 _SHARES = _is(Op.SHARED, Op.SHARED_LOAD, Op.SHARED_STORE)
 _PLAIN = _is(*ADDRESSED, Op.BARRIER, Op.INVALIDATE)
-_WAIT, _PACE, _BARRIER = int(Op.WAIT), int(Op.PACE), int(Op.BARRIER)
+_COMPUTE, _WAIT, _PACE, _BARRIER = map(int, (Op.COMPUTE, Op.WAIT, Op.PACE, Op.BARRIER))
 
 _WIDTHS = np.array((4, 4, 8, 16, 1))
 _STRIDES = np.array((32, 128, 4096, 65536))
 _MOST_PASSES = 8
+_MOST_CHAIN = 12
 
 
 @define(eq=False)
@@ -145,8 +148,10 @@ def _chunk(facts: _Facts, block: int, warp_size: int, asked: Asked) -> LaneChunk
     kinds, weights = _KINDS[mix]
     kind = rng.choice(kinds, steps, p=weights)
     for op, other in _UNASKED.items():
-        if op not in asked.kinds and not (op in _COSTS and asked.latency):
+        if op not in asked.kinds:
             kind[kind == op] = other
+    costly = np.isin(kind, _COSTS)
+    kind[costly] = _COMPUTE
     arg = rng.integers(1, 12, steps)
     arg[kind == _WAIT] %= 3
     arg[_SHARES[kind]] = arg[_SHARES[kind]] % _MOST_PASSES + 1
@@ -164,7 +169,31 @@ def _chunk(facts: _Facts, block: int, warp_size: int, asked: Asked) -> LaneChunk
     active[kind == _BARRIER] = True
     active[memory] &= (address >= 0).any(axis=2)
     address[~active[memory]] = INACTIVE
-    return LaneChunk(kind.astype(np.uint8), arg, active, address, size)
+    units = rng.integers(0, (len(Unit), _MOST_CHAIN), (steps, 2))
+    rows = list(_rows(kind.tolist(), arg.tolist(), costly, units.tolist(), asked))
+    step, kind, arg = np.array(rows).T
+    return LaneChunk(kind.astype(np.uint8), arg, active[step], address, size)
+
+
+def _rows(
+    kind: list[int],
+    arg: list[int],
+    costly: NDArray[np.bool_],
+    units: list[tuple[int, int]],
+    asked: Asked,
+) -> Iterator[tuple[int, int, int]]:
+    """Steps with their operations and arguments, and what arithmetic costs the machine."""
+    for step, (op, value, (unit, chain)) in enumerate(zip(kind, arg, units, strict=True)):
+        yield step, op, value
+        if not costly[step]:
+            continue
+        if Op.ARITHMETIC in asked:
+            yield step, Op.ARITHMETIC, chain << UNIT_BITS | unit
+        elif asked.latency:
+            costs = arithmetic_cost(asked, unit, value, chain)
+            for cost, cycles in zip((Op.UNITS, Op.DELAY), costs, strict=True):
+                if cycles:
+                    yield step, cost, cycles
 
 
 def _addresses(

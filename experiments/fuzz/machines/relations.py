@@ -130,6 +130,8 @@ def recorded(_random: Random, design: Design, result: Result) -> Iterator[str]:
     config = design.model.config
     if design.options or design.events or any(app.place for app in design.work.apps):
         return
+    if config.side_caches:  # of which programs know nothing, but those made up here
+        return
     with TemporaryDirectory() as folder:
         path = Path(folder) / "trace.h5"
         record_trace(design.workload, path, config.sm.warp_size)
