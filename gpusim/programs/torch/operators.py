@@ -34,7 +34,7 @@ REDUCTIONS = {
     "any", "all", "prod", "nll_loss_forward", "mse_loss", "cumsum", "topk", "sort", "logsumexp",
     "nll_loss2d_forward", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "argsort",
     "nonzero", "count_nonzero", "bincount", "histc", "cumprod", "cummax", "cummin",
-    "logcumsumexp", "kthvalue", "median", "_unique2", "unique_consecutive",
+    "logcumsumexp", "kthvalue", "median", "multinomial", "_unique2", "unique_consecutive",
 }  # fmt: skip
 """They read each element once, in rows."""
 
@@ -66,11 +66,15 @@ BATCH_NORMS = {
 }  # fmt: skip
 """They sum up each channel, and then change each element."""
 
-LOSSES_BACKWARD = {
+ELEMENTWISE = {
     "nll_loss_backward", "nll_loss2d_backward", "mse_loss_backward", "smooth_l1_loss_backward",
-    "huber_loss_backward", "binary_cross_entropy_backward",
+    "huber_loss_backward", "binary_cross_entropy_backward", "hardswish", "hardswish_",
+    "hardswish_backward", "hardsigmoid", "hardsigmoid_", "hardsigmoid_backward",
+    "hardtanh_backward", "leaky_relu_backward", "elu_backward", "softplus_backward",
+    "mish_backward", "log_sigmoid_forward", "log_sigmoid_backward", "masked_fill", "masked_fill_",
+    "_prelu_kernel", "_prelu_kernel_backward",
 }  # fmt: skip
-"""Each element of the gradient is made of those at its place."""
+"""Elements are made of those at their place, though PyTorch's tag does not say so."""
 
 WINDOWS = (
     "max_pool", "avg_pool", "_adaptive_avg_pool", "adaptive_max_pool", "adaptive_avg_pool",

@@ -20,10 +20,10 @@ from gpusim.programs.torch.operators import (
     ATTENTION,
     BATCH_NORMS,
     COPIES,
+    ELEMENTWISE,
     FILLS,
     LISTS,
     LOOKUPS,
-    LOSSES_BACKWARD,
     PRODUCTS,
     REDUCTIONS,
     ROWS,
@@ -100,7 +100,7 @@ def _replay_of(one: Operation) -> Replay | None:
         (name in {"select_backward", "slice_backward", "constant_pad_nd"}, _put_into),
         (name == "repeat", _repeat),
         (
-            one.pointwise or name in FILLS | COPIES | LOSSES_BACKWARD or name.startswith(LISTS),
+            one.pointwise or name in FILLS | COPIES | ELEMENTWISE or name.startswith(LISTS),
             _elementwise,
         ),
     )

@@ -222,6 +222,10 @@ MODELS = {
         nn.Conv2d(4, 4, 3, groups=4), nn.AdaptiveAvgPool2d(2), nn.Flatten(), nn.Linear(16, 3),
     ),
     "recurrent": lambda nn: nn.LSTM(16, 8, 2, batch_first=True),
+    "activations": lambda nn: nn.Sequential(
+        nn.Hardswish(), nn.LeakyReLU(), nn.Softplus(), nn.PReLU(), nn.ELU(), nn.Hardtanh(),
+        nn.Linear(16, 8), nn.Mish(), nn.LogSigmoid(), nn.Hardsigmoid(), nn.GLU(),
+    ),
     "transformer": lambda nn: nn.TransformerEncoderLayer(16, 2, 32, batch_first=True),
 }  # fmt: skip
 
