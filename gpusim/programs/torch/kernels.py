@@ -227,6 +227,17 @@ def _tile(k: gpu.BlockTracer, one: Operand, batch: int, first: tuple[Any, Any], 
             k.load(one.vectors, place // EACH, where)
 
 
+def multiply_tiles(k: gpu.BlockTracer) -> None:
+    """Two tiles that were loaded go through shared memory to the tensor units."""
+    k.wait()
+    k.shared_store(4, times=2)
+    k.barrier()
+    k.shared_load(2, times=4)
+    k.wait()
+    k.arithmetic(gpu.Unit.TENSOR, 16, 2)
+    k.barrier()
+
+
 def _aligned(one: Operand) -> bool:
     """Whether pieces of four elements begin at multiples of four."""
     return one.offset % EACH == 0 and all(
@@ -261,13 +272,7 @@ def product(
     for step in range(0, depth, DEEP):
         _tile(k, left, at[0], (row, step), DEEP)
         _tile(k, across, at[1], (column, step), DEEP)
-        k.wait()
-        k.shared_store(4, times=2)
-        k.barrier()
-        k.shared_load(2, times=4)
-        k.wait()
-        k.arithmetic(gpu.Unit.TENSOR, 16, 2)
-        k.barrier()
+        multiply_tiles(k)
         yield
     for start in range(0, TILE * TILE, k.shape.threads):
         number = start + k.tid

@@ -10,7 +10,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from gpusim.programs import writing as gpu
-from gpusim.programs.torch.kernels import DEEP, THREADS, TILE, Operand
+from gpusim.programs.torch.kernels import DEEP, THREADS, TILE, Operand, multiply_tiles
 
 Lanes: TypeAlias = NDArray[np.int64]
 Sizes: TypeAlias = tuple[int, ...]
@@ -142,13 +142,7 @@ def convolve(
                 place, inside = matrix.at(*(at[::-1] if turned else at))
                 where = where & inside
                 k.load(matrix.tensor.array, np.where(where, place, matrix.tensor.offset), where)
-        k.wait()
-        k.shared_store(4, times=2)
-        k.barrier()
-        k.shared_load(2, times=4)
-        k.wait()
-        k.arithmetic(gpu.Unit.TENSOR, 16, 2)
-        k.barrier()
+        multiply_tiles(k)
         yield
     for start in range(0, TILE * TILE, k.shape.threads):
         number = start + k.tid
