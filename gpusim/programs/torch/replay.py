@@ -99,6 +99,7 @@ def _replay_of(one: Operation) -> Replay | None:
         (name in {"cat", "stack"}, _cat),
         (name in {"select_backward", "slice_backward", "constant_pad_nd"}, _put_into),
         (name == "repeat", _repeat),
+        (name in {"glu", "glu_backward"}, _gated),
         (
             one.pointwise or name in FILLS | COPIES | ELEMENTWISE or name.startswith(LISTS),
             _elementwise,
@@ -330,6 +331,17 @@ def _repeat(one: Operation, place: Place) -> Iterator[Launch]:
         (evolve(out, shape=tuple(shape), strides=tuple(written)),),
         place,
     )
+
+
+def _gated(one: Operation, place: Place) -> Iterator[Launch]:
+    """One half of a tensor times the sigmoid of the other; or the gradient of that."""
+    whole, out = one.inputs[-1], one.outputs[0]
+    axis = one.numbers.get("dim", -1) % len(whole.shape)
+    half = whole.shape[axis] // 2
+    for first in (0, half) if one.name == "glu_backward" else (0,):
+        halves = [whole.part(axis, start, half) for start in (0, half)]
+        made = out.part(axis, first, half)
+        yield over_elements((*one.inputs[:-1], *halves), (made,), place)
 
 
 def _cat(one: Operation, place: Place) -> Iterator[Launch]:

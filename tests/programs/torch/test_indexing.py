@@ -142,6 +142,17 @@ def test_parts_and_repeats():
     assert (whole(loads), whole(stores)) == ({0}, {1})
 
 
+def test_halves_that_gate_each_other():
+    whole_, half = tensor(0, 6, 8), tensor(1, 6, 4)
+    one = Operation("glu", (whole_,), (half,), numbers={"dim": 1})
+    ((_, loads, stores, _),) = touched(captured(one, 192, 96))
+    assert (whole(loads), whole(stores)) == ({0}, {1})
+    one = Operation("glu_backward", (half, whole_), (tensor(2, 6, 8),), numbers={"dim": 1})
+    found = touched(captured(one, 192, 96, 192))
+    assert [whole(loads) for _, loads, _, _ in found] == [{0, 1}] * 2
+    assert (found[0][2][2] ^ found[1][2][2]).all()
+
+
 def test_bags_of_rows():
     rows = np.array([3, 7, 3])
     given = tensor(0, 10, 16), tensor(1, 3, size=8), tensor(2, 2, size=8)
