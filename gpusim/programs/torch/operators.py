@@ -88,6 +88,11 @@ ATTENTION = {
     "_scaled_dot_product_attention_math",
 }  # fmt: skip
 
+ATTENTION_BACKWARD = {
+    "_scaled_dot_product_flash_attention_for_cpu_backward",
+    "_scaled_dot_product_flash_attention_backward",
+}
+
 LISTS = ("_foreach_", "_fused_adam")
 """Begins of operators over lists of tensors: steps of optimizers."""
 

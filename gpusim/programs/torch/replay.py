@@ -18,6 +18,7 @@ from gpusim.programs.torch.indexing import ADDS, READS
 from gpusim.programs.torch.kernels import EACH, MOST_THREADS, THREADS, TILE, Operand, Place
 from gpusim.programs.torch.operators import (
     ATTENTION,
+    ATTENTION_BACKWARD,
     BATCH_NORMS,
     COPIES,
     ELEMENTWISE,
@@ -87,6 +88,7 @@ def _replay_of(one: Operation) -> Replay | None:
         (name == "convolution", _convolution),
         (name == "convolution_backward", _convolution_backward),
         (name in ATTENTION, _attention),
+        (name in ATTENTION_BACKWARD and _has_equal_heads(one), _attention_backward),
         (name in ROWS, _rows),
         (name in BATCH_NORMS, _batch_norm),
         (name.startswith(WINDOWS) and name.endswith("_backward"), _spread_back),
@@ -209,12 +211,32 @@ def _spread_back(one: Operation, place: Place) -> Iterator[Launch]:
 
 def _attention(one: Operation, place: Place) -> Iterator[Launch]:
     query, key, value = one.inputs[:3]
+    yield _attend(one, place, query, key, value, one.outputs[0])
+
+
+def _attend(
+    one: Operation, place: Place, query: Tensor, key: Tensor, value: Tensor, out: Tensor
+) -> Launch:
     heads = query.shape[0] * query.shape[1]
     grid = (-(-query.shape[-2] // TILE), heads)
     causal = bool(one.numbers.get("is_causal"))
-    yield kernels.attend[grid, THREADS](
-        place(query), place(key), place(value), place(one.outputs[0]), causal
-    )
+    return kernels.attend[grid, THREADS](place(query), place(key), place(value), place(out), causal)
+
+
+def _has_equal_heads(one: Operation) -> bool:
+    """Whether gradients of attention are of as many heads of keys as of queries."""
+    return one.inputs[1].shape[1] == one.inputs[2].shape[1]
+
+
+def _attention_backward(one: Operation, place: Place) -> Iterator[Launch]:
+    """Sums of what was given and returned; then each gradient, a tile of it a thread block."""
+    gradient, query, key, value, out, largest = one.inputs[:6]
+    yield over_elements((gradient, out), (), place)
+    yield over_elements((largest,), (), place)
+    of_query, of_key, of_value = one.outputs[:3]
+    yield _attend(one, place, key, query, gradient, of_key)
+    yield _attend(one, place, value, query, gradient, of_value)
+    yield _attend(one, place, query, key, value, of_query)
 
 
 def _lookup(one: Operation, place: Place) -> Iterator[Launch]:

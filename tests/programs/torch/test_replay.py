@@ -156,6 +156,17 @@ def test_attention_with_fewer_heads_of_keys(causal):
     assert (whole(loads), whole(stores)) == ({0, 1, 2}, {3})
 
 
+@pytest.mark.parametrize("causal", [False, True])
+def test_gradients_of_attention(causal):
+    own = [tensor(number, 2, 3, 70, 16) for number in range(8)]
+    given = (*own[:5], tensor(8, 2, 3, 70))
+    name, numbers = "_scaled_dot_product_flash_attention_for_cpu_backward", {"is_causal": causal}
+    one = Operation(name, given, tuple(own[5:]), numbers=numbers)
+    found = touched(captured(one, *[26880] * 8, 1680))
+    assert set().union(*(whole(loads) for _, loads, _, _ in found)) == {0, 1, 2, 3, 4, 8}
+    assert set().union(*(whole(stores) for _, _, stores, _ in found)) == {5, 6, 7}
+
+
 @pytest.mark.parametrize("name", ["cat", "stack"])
 def test_tensors_put_together(name):
     out = tensor(2, 2, 8, 16) if name == "stack" else tensor(2, 16, 16)
