@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from inspect import Parameter, Signature, signature
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,15 +39,27 @@ def record_kernel(
     from gpusim.ptx.capture import capture
 
     function = _function(launch, LAUNCH)
-    kernels = _kernels(file, launch, signature(function), registers, options)
+    kernels = _kernels(file, launch, _wanted(launch, function), registers, options)
     with capture(kernels[0].plain_name) as captured:
         _call(launch, function, *kernels)
     _store(captured, made)
     return captured
 
 
+def _wanted(launch: Path, function: Callable[..., object]) -> list[str]:
+    """The parameters of a launch file's function that have to be given."""
+    try:
+        parameters = list(signature(function).parameters.values())
+    except (TypeError, ValueError):  # as of some classes of Python's own
+        parameters = []
+    wanted = [one.name for one in parameters if one.default is Parameter.empty]
+    if not wanted:
+        raise UserError(f"{launch}: {LAUNCH}() must take the kernel: def {LAUNCH}(kernel)")
+    return wanted
+
+
 def _kernels(
-    file: str, launch: Path, of: Signature, registers: int | None, options: Sequence[str]
+    file: str, launch: Path, wanted: list[str], registers: int | None, options: Sequence[str]
 ) -> list[LoadedKernel]:
     """What a launch file's function takes: the kernel, or the kernels that its parameters name."""
     from gpusim.ptx.kernel_file import KernelFile, path_and_kernel
@@ -55,10 +67,7 @@ def _kernels(
 
     path, named = path_and_kernel(file)
     kernels = KernelFile(path, [named], options=options)
-    wanted = [one.name for one in of.parameters.values() if one.default is Parameter.empty]
-    if not wanted:
-        raise UserError(f"{launch}: {LAUNCH}() must take the kernel: def {LAUNCH}(kernel)")
-    if len(wanted) == 1 and (named or len(kernels.names) < 2):
+    if not kernels.names or (len(wanted) == 1 and (named or len(kernels.names) == 1)):
         return [kernels.kernel(named, registers)]
     own = [plain_name(one) for one in kernels.names]
     if named or not {*wanted} <= {*own}:

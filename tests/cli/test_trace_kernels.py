@@ -91,6 +91,8 @@ def test_without_nvrtc_the_error_says_how_to_get_it(tmp_path, launch, monkeypatc
         ("scale.ptx", "1 / 0", "launch.py: ZeroDivisionError"),
         ("scale.ptx", "def launch(kernel): kernel.launch()", "launch.py: TypeError"),
         ("scale.ptx", "def launch(kernel): pass", "nothing was launched"),
+        ("scale.ptx", "launch = int", "launch() must take the kernel"),
+        ("empty.ptx", "def launch(one, other): pass", "empty.ptx has no kernel"),
         ("scale.cu", LAUNCH, "must end with .ptx"),
         ("none.ptx", LAUNCH, "there is no such file"),
     ],
