@@ -95,25 +95,31 @@ class BlockTrace:
         Raises:
             ValueError: no lane can access as much, or there.
         """
-        if size > MOST_ACCESS_BYTES:
-            raise ValueError(f"a lane accesses {brief(size)} bytes; at most {MOST_ACCESS_BYTES}")
-        if max(address) >> ADDRESS_BITS:
-            raise ValueError(f"an address has more than {ADDRESS_BITS} bits")
-        trace = self.warps[warp]
         if space is Space.SHARED:
-            passes = shared_passes(address, size, op == Op.ATOMIC)
-            least = least_passes(len(address) - address.count(INACTIVE), size)
-            trace.add(
-                self._shared_op(op),
-                passes | (min(least, passes) << LEAST_SHIFT if least > 1 else 0),
-            )
+            self.share(warp, op, self.passes_of_shared(op, address, size))
             return
+        _check(address, size)
         if space is Space.LOCAL:
             threads = self._first_thread + warp * WARP_SIZE + np.arange(WARP_SIZE)
             lanes = np.array(address, dtype=np.int64)
             words, size = interleave_local(lanes, size, threads, self._threads)
             address = words.tolist()
-        trace.access(place, op, address, size)
+        self.warps[warp].access(place, op, address, size)
+
+    def passes_of_shared(self, op: int, address: list[int], size: int) -> int:
+        """The argument of an operation for an access to shared memory, as `access` takes it.
+
+        Raises:
+            ValueError: no lane can access as much, or there.
+        """
+        _check(address, size)
+        passes = shared_passes(address, size, op == Op.ATOMIC)
+        least = least_passes(len(address) - address.count(INACTIVE), size)
+        return passes | (min(least, passes) << LEAST_SHIFT if least > 1 else 0)
+
+    def share(self, warp: int, op: int, passes: int) -> None:
+        """An access to shared memory of so many passes (`passes_of_shared`)."""
+        self.warps[warp].add(self._shared_op(op), passes)
 
     def _shared_op(self, op: int) -> Op:
         """The operation of a shared-memory access, as it is asked for."""
@@ -142,3 +148,15 @@ class BlockTrace:
     def _number_of(self, place: int) -> int:
         found = self.code_places.get(place)
         return NO_PLACE if found is None else self._numbers.number(found)
+
+
+def _check(address: list[int], size: int) -> None:
+    """Refuse what no lane can access.
+
+    Raises:
+        ValueError: says what is wrong.
+    """
+    if size > MOST_ACCESS_BYTES:
+        raise ValueError(f"a lane accesses {brief(size)} bytes; at most {MOST_ACCESS_BYTES}")
+    if max(address) >> ADDRESS_BITS:
+        raise ValueError(f"an address has more than {ADDRESS_BITS} bits")

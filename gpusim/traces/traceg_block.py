@@ -23,6 +23,7 @@ from gpusim.traces.sass_unmodelled import (
 from gpusim.traces.scoreboard import Scoreboard
 from gpusim.traces.text import Lines
 from gpusim.traces.traceg_decode import Instruction, decode
+from gpusim.traces.traceg_fields import in_lanes, line_number, mask_of, needed_fields
 from gpusim.traces.traceg_header import KernelHeader
 
 _FIRST_WITHOUT_BLOCK = 3
@@ -39,9 +40,6 @@ _MOST_IMMEDIATES: Final = (0, 0, 0, 0, 0, 2, 1 << 16)
 _MOST_COUNTER: Final = 1 << 57
 """Program counters are below it, as all addresses are."""
 
-_MOST_LINES: Final = 1 << 31
-"""Numbers of lines of a source are below it."""
-
 _MOST_KNOWN = 1 << 16
 
 _COMPUTE: Final = int(Op.COMPUTE)
@@ -51,10 +49,21 @@ _INVALIDATE: Final = int(Op.INVALIDATE)
 _COHERENT_LOAD: Final = int(Op.COHERENT_LOAD)
 _READ_ONLY: Final = int(Op.READ_ONLY)
 
-_LIST: Final = 0
-_STRIDE: Final = 1
-_DELTAS: Final = 2
-"""Modes of the addresses of lanes."""
+
+class KnownLine:
+    """A line that does the same wherever it stands.
+
+    Attributes:
+        instruction: on it.
+        shared: what a program's operation tells of its passes of shared memory; -1: it is
+            arithmetic, or control.
+    """
+
+    __slots__ = ("instruction", "shared")
+
+    def __init__(self, instruction: Instruction, shared: int) -> None:
+        self.instruction = instruction
+        self.shared = shared
 
 
 class Known:
@@ -62,14 +71,14 @@ class Known:
 
     Attributes:
         instructions: by their program counters as the trace has them.
-        lines: arithmetic whose lanes make no difference, by whole lines that all threads of a warp
+        lines: arithmetic and accesses to shared memory, by whole lines that all threads of a warp
             execute: those of some of them differ in their masks, and seldom come again.
         immediates: whether lines end with one, as those without addresses show.
     """
 
     def __init__(self) -> None:
         self.instructions: dict[str, Instruction] = {}
-        self.lines: dict[str, Instruction] = {}
+        self.lines: dict[str, KnownLine] = {}
         self.immediates = False
 
 
@@ -153,7 +162,10 @@ class _Parser:
         known = self._lines.get(text)
         if known is not None and self.missing:
             self.missing -= 1
-            self._arithmetic(known)
+            if known.shared < 0:
+                self._arithmetic(known.instruction)
+            else:
+                self._shared_again(known.instruction, known.shared)
         elif text.startswith("warp ="):
             self._begin_warp(int(text.partition("=")[2]))
         elif text.startswith("insts ="):
@@ -165,7 +177,7 @@ class _Parser:
                 raise ValueError("more instructions than 'insts = N' behind 'warp = W' tells")
             self.missing -= 1
             fields = text.split(None, self._skipped + 2)
-            self._line = _line_number(fields[self._skipped - 1]) if self._has_lines else 0
+            self._line = line_number(fields[self._skipped - 1]) if self._has_lines else 0
             self._instruction(text, fields[self._skipped :])
 
     def _arithmetic(self, instruction: Instruction) -> None:
@@ -205,14 +217,13 @@ class _Parser:
 
     def _instruction(self, line: str, fields: list[str]) -> None:
         """A line: program counter, mask, and the rest."""
-        mask, text = _mask_of(fields[1]), fields[2]
+        mask, text = mask_of(fields[1]), fields[2]
         instruction = self._instructions.get(fields[0])
         if instruction is None or not instruction.begins(text):
             instruction = self._decode(fields[0], text)
             text = " ".join(text.split())
         if instruction.plain:
-            if mask == self._threads and not self._states_block and len(self._lines) < _MOST_KNOWN:
-                self._lines[line] = instruction
+            self._keep(line, mask, KnownLine(instruction, -1))
             self._arithmetic(instruction)
             return
         place = instruction.place
@@ -233,6 +244,11 @@ class _Parser:
             self._barrier_in_shared_memory(instruction)
         else:
             self.block.idle_access(self._warp, instruction.space)
+
+    def _keep(self, line: str, mask: int, known: KnownLine) -> None:
+        """Know a line when it comes again."""
+        if mask == self._threads and not self._states_block and len(self._lines) < _MOST_KNOWN:
+            self._lines[line] = known
 
     def _decode(self, counter: str, text: str) -> Instruction:
         """The instruction at this program counter, from now on."""
@@ -287,14 +303,20 @@ class _Parser:
         if instruction.bulk and not lists_lanes(fields):
             self._pieces(place, instruction, fields)
             return
-        address = _in_lanes(mask, fields)
-        more = len(fields) - _needed_fields(fields[0], mask)
+        address = in_lanes(mask, fields)
+        more = len(fields) - needed_fields(fields[0], mask)
         if more < self._known.immediates or more > self._most_fields:
             self.unfit = line
         if mask & ~self._threads:
             self.block.unread.note(NO_THREADS, instruction.opcode)
         self._scoreboard.settle(instruction.registers)
         assert instruction.space is not None
+        if instruction.space is Space.SHARED:
+            passes = self._passes(instruction, address)
+            self._share(instruction, passes)
+            if not (instruction.notes or self._names_places or self.unfit):
+                self._keep(line, mask, KnownLine(instruction, passes))
+            return
         if instruction.space is not Space.GENERIC:
             self._access(place, instruction, instruction.space, address)
             return
@@ -308,20 +330,41 @@ class _Parser:
     ) -> None:
         """What lanes access in one memory."""
         op, size = instruction.op, instruction.size
+        if space is Space.SHARED:
+            self._share(instruction, self._passes(instruction, address))
+            return
         if space is Space.GLOBAL:
             if instruction.coherent:
                 op = _COHERENT_LOAD
             elif self._reads_only and instruction.read_only:
                 op = _READ_ONLY
-        if instruction.matrices:
-            address = matrix_rows(address, instruction.matrices)
-            self.block.access(self._warp, place, space, op, address, MATRIX_ROW_BYTES)
-        else:
-            self.block.access(self._warp, place, space, op, address, size)
+        self.block.access(self._warp, place, space, op, address, size)
         if instruction.bulk and op == _LOAD:
             self._scoreboard.copy_in_bulk()
         elif not instruction.bulk:
             self._scoreboard.access(instruction.base, space, instruction.destinations, size)
+
+    def _passes(self, instruction: Instruction, address: list[int]) -> int:
+        """What a program's operation tells of an access to shared memory."""
+        op, size = instruction.op, instruction.size
+        if instruction.matrices:
+            address, size = matrix_rows(address, instruction.matrices), MATRIX_ROW_BYTES
+        return self.block.passes_of_shared(op, address, size)
+
+    def _share(self, instruction: Instruction, passes: int) -> None:
+        """An access to shared memory."""
+        self.block.share(self._warp, instruction.op, passes)
+        registers, size = instruction.destinations, instruction.size
+        self._scoreboard.access(instruction.base, Space.SHARED, registers, size)
+
+    def _shared_again(self, instruction: Instruction, passes: int) -> None:
+        """A line with an access to shared memory that stood there before."""
+        if self._follows_code:
+            self.block.reach(self._warp, instruction.place)
+        self._scoreboard.touch(instruction.registers)
+        self._scoreboard.settle(instruction.registers)
+        self._share(instruction, passes)
+        self._barrier_in_shared_memory(instruction)
 
     def _pieces(self, place: int, instruction: Instruction, fields: Sequence[str]) -> None:
         """A copy in bulk, which one lane issues for the whole block."""
@@ -358,81 +401,3 @@ class _Parser:
                 inside = Space.GLOBAL
             there.append(one if inside is space else INACTIVE)
         return there
-
-
-def _mask_of(field: str) -> int:
-    """The mask of a warp's active lanes."""
-    mask = int(field, 16)
-    if mask >> WARP_SIZE:
-        raise ValueError(f"the mask has more than {WARP_SIZE} bits")
-    return mask
-
-
-def _in_lanes(mask: int, fields: Sequence[str]) -> list[int]:
-    """The addresses of all lanes, `INACTIVE` where one takes no part.
-
-    Args:
-        mask: of the active lanes.
-        fields: mode and addresses of these, as a line has them.
-    """
-    found = _addresses(fields, mask.bit_count())
-    if len(found) == WARP_SIZE:
-        return found
-    address = [INACTIVE] * WARP_SIZE
-    for one in found:
-        lowest = mask & -mask
-        address[lowest.bit_length() - 1] = one
-        mask ^= lowest
-    return address
-
-
-def _addresses(fields: Sequence[str], lanes: int) -> list[int]:
-    """The addresses of the active lanes, from the lowest on."""
-    mode = int(fields[0])
-    if mode == _LIST:
-        _check_count(mode, len(fields) - 1, lanes)
-        return [_not_negative(int(one, 16)) for one in fields[1 : 1 + lanes]]
-    if mode != _STRIDE and mode != _DELTAS:
-        raise ValueError(f"address mode {mode}; allowed: 0 (list), 1 (stride), 2 (deltas)")
-    first = _not_negative(int(fields[1], 16))
-    if mode == _STRIDE:
-        step = int(fields[2])
-        _not_negative(first + step * (lanes - 1))
-        return [first + step * place for place in range(lanes)]
-    _check_count(mode, len(fields) - 2, lanes)
-    found = [first]
-    for delta in fields[2 : 1 + lanes]:
-        first = _not_negative(first + int(delta))
-        found.append(first)
-    return found
-
-
-def _not_negative(address: int) -> int:
-    if address < 0:
-        raise ValueError("an address is negative")
-    return address
-
-
-def _needed_fields(mode: str, mask: int) -> int:
-    """Fields from the mode of addresses on to the last of the lanes of a mask."""
-    return 3 if int(mode) == _STRIDE else 1 + mask.bit_count()
-
-
-def _check_count(mode: int, listed: int, lanes: int) -> None:
-    """Refuse a list that has fewer numbers than there are active lanes."""
-    if mode == _DELTAS and listed < lanes - 1:
-        raise ValueError(f"{listed} address deltas for {lanes} active lanes")
-    if mode == _LIST and listed < lanes:
-        raise ValueError(f"{listed} addresses for {lanes} active lanes")
-
-
-def _line_number(text: str) -> int:
-    """The number of a source's line.
-
-    Raises:
-        ValueError: it is none, or of a source that no compiler takes.
-    """
-    number = int(text)
-    if not 0 <= number < _MOST_LINES:
-        raise ValueError(f"line {text[:20]} of a source: must be below 2**31")
-    return number
