@@ -40,8 +40,8 @@ INDEXED = (
 )
 """Tables and columns of which the columns of the index of chunks tell, in their order."""
 
-MOST_ARGUMENT = 1 << 44
-"""The largest argument of an instruction (our choice): cycles of some hours."""
+MOST_ARGUMENT = 1 << 36
+"""The largest argument of an instruction (our choice): cycles of half a minute."""
 
 _SIDES = frozenset(SIDE_OPS.values())
 
