@@ -39,8 +39,11 @@ _WAIT: Final = int(Op.WAIT)
 _PACE: Final = int(Op.PACE)
 _FETCH: Final = int(Op.FETCH)
 _SHARED_LOAD: Final = int(Op.SHARED_LOAD)
+_SHARED_STORE: Final = int(Op.SHARED_STORE)
 _UNITS: Final = int(Op.UNITS)
 _DELAY: Final = int(Op.DELAY)
+_LATER: Final = STALLED - 1
+"""Instead of what `live` returns: nothing was done yet."""
 _COHERENT_LOAD: Final = int(Op.COHERENT_LOAD)
 _INVALIDATE: Final = int(Op.INVALIDATE)
 _KIND_OF_OP: Final = [KIND_OF_OP.get(op, _LOAD) for op in range(max(Op) + 1)]
@@ -200,6 +203,10 @@ class Sm(Component, Home, Turning, Executing):
         while warp.op != NOTHING or (not warp.ending and warp.take_up()):
             op, arg = warp.op, warp.arg
             if op > _PACE:
+                cycles = _LATER if warp.rare is not None else self._at_once(warp, op, arg, now)
+                if cycles != _LATER:
+                    warp.op = NOTHING
+                    return cycles
                 now = self._rare(warp, now)
                 if warp.rare is not None:
                     return now
@@ -295,15 +302,30 @@ class Sm(Component, Home, Turning, Executing):
             return now
         if kind <= _FETCH or kind == _COHERENT_LOAD:
             return (yield from self._beside(warp, kind, arg, now))
+        if kind == _UNITS or kind == _DELAY:
+            return now  # of no cycles
+        return (yield from self._follow_shared(warp, kind, arg, now))
+
+    def _at_once(self, warp: Warp, kind: int, arg: int, now: int) -> int:
+        """Do what an operation asks for that need not wait before it.
+
+        Returns:
+            what `live` returns; `_LATER`: nothing was done.
+        """
         if kind == _UNITS:
-            return (yield arg) if arg else now
-        if kind != _DELAY:
-            return (yield from self._follow_shared(warp, kind, arg, now))
-        if arg:
+            return arg or _LATER
+        if kind == _DELAY and arg:
             self.ledger.enter(warp, _COMPUTING, now)
             self._timers.send(warp, arg)
-            now = yield STALLED
-        return now
+            return STALLED
+        if kind != _SHARED_LOAD and kind != _SHARED_STORE:
+            return _LATER
+        if self._shared.free - self._shared.queue > now:
+            return _LATER
+        if kind == _SHARED_LOAD and len(warp.outstanding) >= self._max_loads:
+            return _LATER
+        self._pass_shared(warp, kind, arg, now)
+        return self._issue_cycles
 
     def _follow_shared(self, warp: Warp, kind: int, arg: int, now: int) -> Rare:
         """A shared-memory access that the warp does not wait for, or not yet.
@@ -317,6 +339,11 @@ class Sm(Component, Home, Turning, Executing):
             self.ledger.enter(warp, _SHARED_MEMORY, now)
             self._timers.send(warp, behind)
             now = yield STALLED
+        self._pass_shared(warp, kind, arg, now)
+        return (yield self._issue_cycles)
+
+    def _pass_shared(self, warp: Warp, kind: int, arg: int, now: int) -> None:
+        """Let a shared-memory access pass; a load is outstanding until it has its data."""
         end = self._shared.passed(arg, self._count_issue(warp, now), now)
         if kind == _SHARED_LOAD:
             access = WarpAccess(self.lsu, warp, _LOAD, warp.issued, now)
@@ -328,7 +355,6 @@ class Sm(Component, Home, Turning, Executing):
             warp.outstanding[warp.issued] = access
             warp.issued += 1
             self._shared_done.send(access, end - now)
-        return (yield self._issue_cycles)
 
     def _held(self, warp: Warp, kind: int, arg: int, now: int) -> bool:
         """Whether a wait, or the pace of a trace, keeps the warp for some time."""
