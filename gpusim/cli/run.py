@@ -162,10 +162,10 @@ def _simulate(
 
 
 def _show(result: Result, options: RunOptions, *, everything: bool, as_json: bool) -> None:
-    from gpusim.cli.summary import print_summary
-
     with result, kept(options.output):
         if as_json:
             print(json.dumps(result.to_json()))
         else:
+            from gpusim.cli.summary import print_summary
+
             print_summary(result, options.output, everything=everything)

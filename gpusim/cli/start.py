@@ -15,7 +15,7 @@ _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
 """Products of matrices are rare; the threads for them, made while numpy is imported, take as long
 as a fifth of that."""
 
-_GARBAGE_OBJECTS = 200_000
+_GARBAGE_OBJECTS = 1_000_000
 """Objects allocated, and not freed, between two collections of reference cycles: what is imported,
 and what a machine is built of, stays, and every look at it costs."""
 

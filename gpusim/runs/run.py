@@ -37,7 +37,7 @@ from gpusim.runs.writer import ResultWriter
 from gpusim.workloads.tables import Timed
 from gpusim.workloads.workload import Workload
 
-GARBAGE_OBJECTS = 500_000
+GARBAGE_OBJECTS = 1_000_000
 """Objects allocated, and not freed, between two collections of reference cycles."""
 
 LARGE_ARRAYS = 32 << 20

@@ -56,7 +56,7 @@ def test_a_run_imports_no_table_and_no_other_program(option: str) -> None:
 def test_a_run_of_a_trace_imports_no_program_and_no_other_reader(tmp_path: Path) -> None:
     trace = write(tmp_path / "k.traceg", header() + block([[EXIT]]))
     modules = imported_by("run", "tiny", str(trace), "--json")
-    assert not modules & (SLOW | {"h5py", "pydantic", "gpusim.traces.nvbit"})
+    assert not modules & (SLOW | {"h5py", "pydantic", "rich.console", "gpusim.traces.nvbit"})
     assert not {name for name in modules if name.startswith("gpusim.programs.micro")}
     assert len(own(modules)) <= 520
 
