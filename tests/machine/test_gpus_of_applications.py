@@ -13,6 +13,7 @@ from gpusim.core.errors import UserError
 from gpusim.results import Result
 from gpusim.runs.tenants import sms_of
 from gpusim.traces.open_trace import open_trace
+from gpusim.traces.recorded_layout import SCHEMA_VERSION
 from gpusim.traces.recorder import record_trace
 
 LINK = {
@@ -126,7 +127,7 @@ def test_a_recording_keeps_gpus_of_launches_arrays_and_copies(
     step = gpusim.load_workload("data_parallel_step", "smoke", overrides=STEP)
     path = recorded(step, tmp_path)
     with h5py.File(path) as file:
-        assert file.attrs["schema"] == 3
+        assert file.attrs["schema"] == SCHEMA_VERSION
         assert set(file["launches/gpu"][:].tolist()) == {0, 1}
         copies = file["copies/bytes"][:].sum()
     node = model(**settings)
