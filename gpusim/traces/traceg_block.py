@@ -55,14 +55,16 @@ class KnownLine:
 
     Attributes:
         instruction: on it.
+        mask: of the lanes that execute it.
         shared: what a program's operation tells of its passes of shared memory; -1: it is
             arithmetic, or control.
     """
 
-    __slots__ = ("instruction", "shared")
+    __slots__ = ("instruction", "mask", "shared")
 
-    def __init__(self, instruction: Instruction, shared: int) -> None:
+    def __init__(self, instruction: Instruction, mask: int, shared: int) -> None:
         self.instruction = instruction
+        self.mask = mask
         self.shared = shared
 
 
@@ -160,7 +162,7 @@ class _Parser:
     def line(self, text: str) -> None:
         """Any line."""
         known = self._lines.get(text)
-        if known is not None and self.missing:
+        if known is not None and self.missing and not known.mask & ~self._threads:
             self.missing -= 1
             if known.shared < 0:
                 self._arithmetic(known.instruction)
@@ -223,7 +225,7 @@ class _Parser:
             instruction = self._decode(fields[0], text)
             text = " ".join(text.split())
         if instruction.plain:
-            self._keep(line, mask, KnownLine(instruction, -1))
+            self._keep(line, mask, instruction, -1)
             self._arithmetic(instruction)
             return
         place = instruction.place
@@ -245,10 +247,10 @@ class _Parser:
         else:
             self.block.idle_access(self._warp, instruction.space)
 
-    def _keep(self, line: str, mask: int, known: KnownLine) -> None:
-        """Know a line when it comes again."""
+    def _keep(self, line: str, mask: int, instruction: Instruction, shared: int) -> None:
+        """Know a line when it comes again, if all threads of the warp execute it."""
         if mask == self._threads and not self._states_block and len(self._lines) < _MOST_KNOWN:
-            self._lines[line] = known
+            self._lines[line] = KnownLine(instruction, mask, shared)
 
     def _decode(self, counter: str, text: str) -> Instruction:
         """The instruction at this program counter, from now on."""
@@ -315,7 +317,7 @@ class _Parser:
             passes = self._passes(instruction, address)
             self._share(instruction, passes)
             if not (instruction.notes or self._names_places or self.unfit):
-                self._keep(line, mask, KnownLine(instruction, passes))
+                self._keep(line, mask, instruction, passes)
             return
         if instruction.space is not Space.GENERIC:
             self._access(place, instruction, instruction.space, address)

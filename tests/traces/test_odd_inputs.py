@@ -121,6 +121,9 @@ def test_lanes_that_are_no_threads(tmp_path):
     assert "beyond the threads" not in read(path)[1]
     write(path, header(block__dim="(40,1,1)") + block([[EXIT], [LOAD, EXIT]]))
     assert "1 LDG.E: masks with lanes beyond the threads of a block" in read(path)[1]
+    shared = "0010 ffffffff 1 R4 LDS 1 R2 4 1 0x0 4 0"
+    write(path, header(block__dim="(40,1,1)") + block([[shared, EXIT], [shared, EXIT]]))
+    assert "1 LDS: masks with lanes beyond the threads of a block" in read(path)[1]
     small = launch().replace("block size 64", "block size 16")
     path = write(tmp_path / "m.txt", f"{small}\n{record('0,0,0', 0, 'LDG.E', ALL)}\n")
     assert "1 LDG.E: masks with lanes beyond" in read(path)[1]
