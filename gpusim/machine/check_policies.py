@@ -159,11 +159,18 @@ def _check_across_gpus(config: GpuConfig, node: NodeConfig) -> Iterator[Problem]
             )
 
 
+def _array_of(tlb: TlbConfig) -> TlbArray | None:
+    """The array of a TLB; None: other checks refuse it."""
+    try:
+        return make_array(tlb)
+    except UserError:
+        return None
+
+
 def _is_open(tlb: TlbConfig) -> bool:
     """Whether a TLB tells what it evicts and can be looked at, or other checks refuse it."""
-    try:
-        array = make_array(tlb)
-    except UserError:
+    array = _array_of(tlb)
+    if array is None:
         return True
     try:
         array.peek(0, 0)
@@ -173,11 +180,9 @@ def _is_open(tlb: TlbConfig) -> bool:
 
 
 def _by_block_slot(tlb: TlbConfig) -> bool:
-    """Whether entries of a TLB belong to block slots of SMs; other checks refuse what is none."""
-    try:
-        return make_array(tlb).traits().by_block_slot
-    except UserError:
-        return False
+    """Whether entries of a TLB belong to block slots of SMs."""
+    array = _array_of(tlb)
+    return array is not None and array.traits().by_block_slot
 
 
 def policies_of(config: GpuConfig) -> Iterator[tuple[Key, Slot, PolicyConfig]]:

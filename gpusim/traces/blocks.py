@@ -118,7 +118,7 @@ class BlockTrace:
         return passes | (min(least, passes) << LEAST_SHIFT if least > 1 else 0)
 
     def share(self, warp: int, op: int, passes: int) -> None:
-        """An access to shared memory of so many passes (`passes_of_shared`)."""
+        """A warp accesses shared memory, with the argument that `passes_of_shared` gives."""
         self.warps[warp].add(self._shared_op(op), passes)
 
     def _shared_op(self, op: int) -> Op:
