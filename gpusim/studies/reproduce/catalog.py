@@ -19,8 +19,8 @@ def figures_of(paper: Paper) -> tuple[Figure, ...]:
     """The figures of a paper in the order of its page: all that the modules of its folder have.
 
     Raises:
-        UserError: a claim is measured by no figure, two figures have one id, or one comes after a
-            figure that there is not.
+        UserError: a claim is measured by no figure, two figures have one id, one comes after a
+            figure that there is not, or choices are to be tried on a workload that no figure runs.
     """
     figures: dict[str, Figure] = {}
     for module in _modules(paper.folder):
@@ -53,6 +53,15 @@ def _check(paper: Paper, figures: Mapping[str, Figure]) -> None:
             raise UserError(
                 f"experiments/{paper.folder}: {figure.id} comes after {figure.after!r}"
                 f"{nearest(figure.after, figures)}; figures: {', '.join(figures)}"
+            )
+    programs = {
+        name for one in figures.values() for sweep in one.sweeps for name in sweep.workloads
+    }
+    for name in paper.study.workloads:
+        if name not in programs:
+            raise UserError(
+                f"experiments/claims/{paper.name}.toml: study.workloads: no figure runs {name!r}"
+                f"{nearest(name, programs)}"
             )
 
 

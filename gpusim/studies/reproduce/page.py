@@ -21,7 +21,7 @@ from gpusim.studies.reproduce.markdown import markdown
 from gpusim.studies.reproduce.run import Judged, Outcome, unmeasured
 from gpusim.studies.reproduce.sensitivity import Sensitivity
 from gpusim.studies.reproduce.sensitivity_page import (
-    calibration,
+    every_reading,
     readings,
     sensitivity_part,
     sources,
@@ -83,7 +83,7 @@ def write_page(
     parts |= {one.figure.id: "\n".join(_part(one, kind)) for one in found if one.table is not None}
     if tried is not None:
         name = choices_id(paper)
-        write_rows(calibration(tried[0]), folder, name)
+        write_rows(every_reading(tried[0]), folder, name)
         files = f"{PICTURES}/{name}.{kind}", f"{TABLES}/{name}.csv"
         parts[name] = "\n".join(sensitivity_part(paper, *tried, *files))
     with whole_file(path) as stream:

@@ -76,12 +76,21 @@ class Sensitivity:
             and one.measured is not None
         ]
 
+    def without_effect(self) -> list[Variation]:
+        """Readings under which every claim has the numbers that it has as the models are."""
+        claims = self.taken.claims
+        return [
+            one
+            for one in self.readings
+            if all(values_of(one, name) == values_of(self.taken, name) for name in claims)
+        ]
+
     def interval(self, claim: str, index: int) -> tuple[float, float, float] | None:
         """Mean of a value over the shifted runs, and the ends of its 95 % interval (Student's t).
 
         None: there are less than two.
         """
-        found = [_value(one, claim, index) for one in (self.taken, *self.shifts)]
+        found = [value_of(one, claim, index) for one in (self.taken, *self.shifts)]
         interval = student_interval(np.array(found))
         if interval.runs < 2:
             return None
@@ -137,7 +146,8 @@ def values_of(variation: Variation, claim: str) -> tuple[float, ...]:
     return () if one is None or one.measured is None else one.measured.values
 
 
-def _value(variation: Variation, claim: str, index: int) -> float:
+def value_of(variation: Variation, claim: str, index: int) -> float:
+    """One of the numbers that were measured for a claim; NaN: there is none."""
     values = values_of(variation, claim)
     return values[index] if index < len(values) else float("nan")
 

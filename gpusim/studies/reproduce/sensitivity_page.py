@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from math import isnan
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from gpusim.studies.reproduce.choices import Choice, Reading
 from gpusim.studies.reproduce.claims import Claim, Paper, Role
 from gpusim.studies.reproduce.markdown import markdown
@@ -13,6 +15,7 @@ from gpusim.studies.reproduce.sensitivity import (
     Sensitivity,
     Variation,
     idle_text,
+    value_of,
     values_of,
 )
 from gpusim.studies.reproduce.verdict import Verdict
@@ -87,12 +90,14 @@ def sensitivity_part(
     """
     yield from ("### Calibration", "")
     yield (
-        f"Scale {scale}; ✓ agrees, ~ same direction, ✗ differs, ≰ not implied. [Every claim under "
-        f"every reading]({table}).{_studied(paper)}"
+        f"Scale {scale}; ✓ agrees, ~ same direction, ✗ differs, ≰ not implied. [Calibration and "
+        f"main results under every reading]({table}).{_studied(paper)}"
     )
     yield ""
     for one in sensitivity.refused:
         yield from (f"Refused: *{one.name}*, as {idle_text(one)} in none of its runs.", "")
+    if same := ", ".join(f"*{one.name}*" for one in sensitivity.without_effect()):
+        yield from (f"No number changes under {same}.", "")
     yield from changed(calibration(sensitivity))
     if main := list(main_results(sensitivity)):
         yield from ("### Sensitivity of the main results", "")
@@ -116,6 +121,20 @@ def calibration(sensitivity: Sensitivity) -> list[tuple[str, ...]]:
         ("claim", *(variation.name for variation in tried)),
         *((name, *cells(sensitivity, role, name)) for name in ids),
         ("agree", *(str(_agreeing(variation, ids)) for variation in tried)),
+    ]
+
+
+def every_reading(sensitivity: Sensitivity) -> list[tuple[str, ...]]:
+    """The table of `calibration`, and below it the main results by readings."""
+    return [
+        *calibration(sensitivity),
+        *(
+            (
+                name,
+                *(_cell(variation, name) for variation in columns(sensitivity, Role.CALIBRATION)),
+            )
+            for name in sensitivity.ids(Role.OUTCOME, headline=True)
+        ),
     ]
 
 
@@ -171,29 +190,45 @@ def main_results(sensitivity: Sensitivity) -> Iterator[tuple[Claim, int]]:
 
 
 def draw_sensitivity(sensitivity: Sensitivity) -> Picture | None:
-    """A tornado for each number of the main results; None: there is none."""
+    """A tornado for each number of the main results, with the same rows; None: there is none."""
     main = list(main_results(sensitivity))
     if not main or not sensitivity.readings:
         return None
+    readings = by_effect(sensitivity, main)
     rows = -(-len(main) // _PANELS)
-    figure = new_figure("page", height=(0.6 + 0.16 * len(sensitivity.readings)) * rows + 0.5)
+    figure = new_figure("page", height=(0.75 + 0.16 * len(readings)) * rows + 0.5)
     axes = figure.subplots(rows, min(_PANELS, len(main)), sharey=True, squeeze=False).flat
     for (claim, index), ax in zip(main, axes, strict=False):  # which takes no ax beyond the last
-        found = {one.name: values_of(one, claim.id) for one in sensitivity.readings}
-        there = {name: values[index] for name, values in found.items() if index < len(values)}
         interval = sensitivity.interval(claim.id, index)
+        taken = value_of(sensitivity.taken, claim.id, index)
         tornado(
-            there,
-            values_of(sensitivity.taken, claim.id)[index],
+            {one.name: value_of(one, claim.id, index) for one in readings},
+            taken,
             stated=claim.values[index] if index < len(claim.values) else None,
             interval=None if interval is None else interval[1:],
             title=_title(claim, index),
+            xlabel=f"{claim.unit} (as it is: {taken:.3g})".strip(),
             ax=ax,
         )
     for ax in list(axes):
         ax.set_visible(False)
     _name_lines(figure)
     return figure
+
+
+def by_effect(sensitivity: Sensitivity, main: Sequence[tuple[Claim, int]]) -> list[Variation]:
+    """Readings, those first that move the main results most.
+
+    What a reading moves counts as a share of the most that one moves the same number.
+    """
+    taken = [value_of(sensitivity.taken, claim.id, index) for claim, index in main]
+    found = [
+        [value_of(one, claim.id, index) for claim, index in main] for one in sensitivity.readings
+    ]
+    moved = np.nan_to_num(np.abs(np.subtract(found, taken)))
+    most = moved.max(axis=0)
+    shares = np.divide(moved, most, out=np.zeros_like(moved), where=most > 0).sum(axis=1)
+    return [sensitivity.readings[place] for place in np.argsort(-shares, kind="stable")]
 
 
 def _name_lines(figure: Picture) -> None:
@@ -210,19 +245,19 @@ def _name_lines(figure: Picture) -> None:
 def _title(claim: Claim, index: int) -> str:
     name = claim.id.partition(".")[2]
     several = f" [{index + 1}]" if len(claim.values) > 1 else ""
-    return f"{name}{several}, {claim.unit}"[:_LONG]
+    return f"{name}{several}"[:_LONG]
 
 
 def _result(sensitivity: Sensitivity, claim: Claim, index: int) -> tuple[str, ...]:
     name = claim.id if not index else f"… number {index + 1}"
     stated = f"{claim.values[index]:g}" if index < len(claim.values) else ""
     interval = sensitivity.interval(claim.id, index)
-    found = [values_of(one, claim.id) for one in sensitivity.readings]
-    others = [values[index] for values in found if index < len(values) and not isnan(values[index])]
+    found = [value_of(one, claim.id, index) for one in sensitivity.readings]
+    others = [value for value in found if not isnan(value)]
     return (
         name,
         stated,
-        f"{values_of(sensitivity.taken, claim.id)[index]:.3g}",
+        f"{value_of(sensitivity.taken, claim.id, index):.3g}",
         "" if interval is None else f"{interval[0]:.3g} ({interval[1]:.3g} to {interval[2]:.3g})",
         f"{min(others):.3g} to {max(others):.3g}" if others else "",
     )

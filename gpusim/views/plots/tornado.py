@@ -17,6 +17,8 @@ from gpusim.views.plots.style import Frame, axes_or_new, styled
 _BAR = 0.7
 _NAME = 32
 """Letters of a name."""
+_MARGIN = 0.17
+"""Room for a number on either side, as a share of what is drawn."""
 
 
 @styled
@@ -29,6 +31,8 @@ def tornado(
     **frame: Unpack[Frame],
 ) -> Axes:
     """Bars from the result as it is to what it would be with another assumption, one a row.
+
+    A bar ends at its number, which stands there unless it is that of the result as it is.
 
     Rows keep their order, so that several tornadoes can share an axis, and a legend of the figure.
 
@@ -51,6 +55,9 @@ def tornado(
     places = range(len(readings))
     widths = [0.0 if isnan(value) else value - taken for value in readings.values()]
     axes.barh(list(places), widths, left=taken, height=_BAR, color=PALETTE[0])
+    axes.margins(x=_MARGIN)
+    for place, width in zip(places, widths, strict=True):
+        _tell(axes, taken, width, place)
     axes.axvline(taken, color="black", linewidth=0.8, label="as it is")
     if stated is not None:
         axes.axvline(stated, color=PALETTE[1], linestyle="--", linewidth=1.0, label=THEIRS)
@@ -65,3 +72,19 @@ def tornado(
         axes.set_title(title)
     axes.grid(axis="x")
     return axes
+
+
+def _tell(axes: Axes, taken: float, width: float, place: int) -> None:
+    """The number at the end of a bar, where it is not that of the result as it is."""
+    text = f"{taken + width:.3g}"
+    if text == f"{taken:.3g}":
+        return
+    axes.annotate(
+        text,
+        (taken + width, place),
+        (1.5 if width > 0 else -1.5, 0),
+        textcoords="offset points",
+        ha="left" if width > 0 else "right",
+        va="center",
+        fontsize="xx-small",
+    )

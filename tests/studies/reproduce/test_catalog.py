@@ -74,3 +74,9 @@ def test_a_claim_may_name_another_figure_than_its_id(mine) -> None:
     (paper,) = papers()
     figures_of(paper)
     assert [claim.id for claim in paper.claims_of("mine.fig2")] == ["mine.sec2.reuse"]
+
+
+def test_choices_are_tried_on_what_some_figure_runs(mine) -> None:
+    mine('workloads = ["nw"]', 'workloads = ["gem"]')
+    with pytest.raises(UserError, match=r"study\.workloads: no figure runs 'gem'; did you mean"):
+        ids()

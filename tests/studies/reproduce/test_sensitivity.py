@@ -15,16 +15,18 @@ from gpusim.studies.reproduce.choices import Choice, Reading, Study
 from gpusim.studies.reproduce.claims import Claim, Paper, Role, papers
 from gpusim.studies.reproduce.overlay import Overlay
 from gpusim.studies.reproduce.run import Judged, Outcome
-from gpusim.studies.reproduce.sensitivity import Sensitivity, vary_choices
+from gpusim.studies.reproduce.sensitivity import Sensitivity, Variation, vary_choices
 from gpusim.studies.reproduce.sensitivity_page import (
+    by_effect,
     calibration,
     cells,
     draw_sensitivity,
+    every_reading,
     main_results,
     other_verdicts,
     sensitivity_part,
 )
-from gpusim.studies.reproduce.verdict import Measured, judge
+from gpusim.studies.reproduce.verdict import Measured, Verdict, judge
 from gpusim.studies.sweep.point import as_text
 from gpusim.studies.sweep.spec import Sweep
 from gpusim.views.plots import save
@@ -180,6 +182,62 @@ def test_a_panel_each_and_no_empty_one() -> None:
     picture = draw_sensitivity(vary_choices(PAPER, make))
     assert picture is not None
     assert [ax.get_visible() for ax in picture.axes] == [True] * 4 + [False] * 2
+
+
+def moved(readings: dict[str, dict[str, tuple[float, ...]]]) -> Sensitivity:
+    """Of a percent and a hundred times as large a number, as they are and with readings."""
+    claims = {name: claim(name, Role.OUTCOME, True) for name in ("small", "large")}
+
+    def variation(name: str, values: dict[str, tuple[float, ...]]) -> Variation:
+        measured = {claims[key].id: Measured(found) for key, found in values.items()}
+        judged = {
+            f"p.{key}": Judged(claims[key], measured[f"p.{key}"], Verdict.DIFFERS) for key in values
+        }
+        return Variation("c", name, judged)
+
+    taken = variation("as it is", {"small": (1.0,), "large": (100.0,)})
+    return Sensitivity(taken, tuple(variation(*one) for one in readings.items()), ())
+
+
+MOVED = {
+    "nothing": {"small": (1.0,), "large": (100.0,)},
+    "small alone": {"small": (3.0,)},
+    "both": {"small": (0.0,), "large": (300.0,)},
+    "large alone": {"small": (1.0,), "large": (120.0,)},
+}
+
+
+def test_readings_stand_in_the_order_of_their_effects() -> None:
+    found = moved(MOVED)
+    order = [one.reading for one in by_effect(found, list(main_results(found)))]
+    assert order == ["both", "small alone", "large alone", "nothing"]
+
+
+def test_the_page_names_readings_that_change_nothing() -> None:
+    text = "\n".join(sensitivity_part(PAPER, moved(MOVED), "smoke", "p.png", "p.csv"))
+    assert "No number changes under *c: nothing*." in text
+    text = "\n".join(sensitivity_part(PAPER, tried()[0], "smoke", "p.png", "p.csv"))
+    assert "No number changes" not in text
+
+
+def test_a_number_that_a_reading_does_not_have_leaves_its_row_empty() -> None:
+    picture = draw_sensitivity(moved(MOVED))
+    assert picture is not None
+    small, large = (
+        [bar.get_x() + bar.get_width() for bar in ax.containers[0].patches]
+        for ax in picture.axes[:2]
+    )
+    assert small == [0.0, 3.0, 1.0, 1.0]
+    assert large == [300.0, 100.0, 120.0, 100.0]
+    assert picture.axes[0].get_xlabel() == "(as it is: 1)"
+
+
+def test_main_results_stand_below_the_calibration() -> None:
+    assert every_reading(tried()[0])[1:] == [
+        ("p.rate", "10 ✓", "15 ✗"),
+        ("agree", "1", "0"),
+        ("p.gain", "10 ✓", "15 ✗"),
+    ]
 
 
 @pytest.mark.parametrize("paper", papers(), ids=lambda paper: paper.name)

@@ -15,6 +15,14 @@ def test_bars_go_from_the_result_to_what_it_would_be() -> None:
     assert axes.get_ylim()[0] > axes.get_ylim()[1], "the first row is at the top"
 
 
+def test_a_bar_ends_at_its_number() -> None:
+    axes = tornado({"more": 3.0, "less": -0.5, "as many": 1.0001, "none": float("nan")}, 1.0)
+    told = {text.get_text(): (text.xy, text.get_horizontalalignment()) for text in axes.texts}
+    assert told == {"3": ((3.0, 0), "left"), "-0.5": ((-0.5, 1), "right")}
+    assert axes.get_xlim()[0] < -0.9, "there is room for a number"
+    assert axes.get_xlim()[1] > 3.4
+
+
 def test_what_others_state_and_the_interval() -> None:
     axes = tornado({"a": 2.0}, 1.0, stated=5.0, interval=(0.5, 1.5))
     assert [line.get_xdata()[0] for line in axes.lines] == [1.0, 5.0]
