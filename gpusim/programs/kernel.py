@@ -13,7 +13,7 @@ from typing import ClassVar, Self
 from attrs import define
 
 from gpusim.core.streams import IN_TURN, StreamUse, made_use
-from gpusim.core.warp_program import Asked, Buffer, LaneChunk, Launch
+from gpusim.core.warp_program import Application, Asked, Buffer, LaneChunk, Launch
 from gpusim.programs.device import AddressSpace
 from gpusim.programs.tracer import BlockTracer, Shape, StepTracer
 
@@ -103,6 +103,11 @@ def traced(
         yield chunk
 
 
+def maker_of(application: Application) -> object:
+    """The class, or the generator function, that makes an application."""
+    return getattr(application, "maker", type(application))
+
+
 class Program(ABC):
     """An application in execution (a `gpusim.core.warp_program.Application`).
 
@@ -120,6 +125,11 @@ class Program(ABC):
     def __init__(self, name: str) -> None:
         self.name = name
         self.memory = AddressSpace()
+
+    @property
+    def maker(self) -> object:
+        """The class, or the generator function, that makes it."""
+        return type(self)
 
     @property
     def buffers(self) -> tuple[Buffer, ...]:

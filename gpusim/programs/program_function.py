@@ -33,6 +33,11 @@ class FunctionProgram(Program):
         self._run: Iterator[Launch] | None = self._launches(run)
         next(self._run)
 
+    @property
+    def maker(self) -> object:
+        """The generator function."""
+        return self.function
+
     def launches(self) -> Iterator[Launch]:
         """The launches of the one run that it has; a further run is that of a further start.
 

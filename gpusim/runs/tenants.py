@@ -12,11 +12,10 @@ from gpusim.core.warp_program import Application
 from gpusim.hardware.sm.sharing import SmSharing
 from gpusim.machine import Machine, Tenant
 from gpusim.machine.check_policies import policies_of
-from gpusim.programs.program_function import FunctionProgram
+from gpusim.programs.kernel import maker_of
 from gpusim.traces.application import TraceApplication
 from gpusim.traces.inferred_arrays import with_arrays
 from gpusim.workloads.builder import ApplicationSpec
-from gpusim.workloads.sampling import SampledProgram
 from gpusim.workloads.workload import Workload
 
 
@@ -154,11 +153,5 @@ def own_modules_of(
 ) -> frozenset[str]:
     """Modules of the policies, programs and functions that are not gpusim's."""
     classes = [find_policy(slot, one.policy) for _, slot, one in policies_of(model.config)]
-    makers = [_maker(tenant.application) for tenant in tenants]
+    makers = [maker_of(tenant.application) for tenant in tenants]
     return own_modules([*classes, *makers, *([] if attach is None else [attach])])
-
-
-def _maker(application: Application) -> object:
-    """The class, or the generator function, that an application is made by."""
-    whole = application.program if isinstance(application, SampledProgram) else application
-    return whole.function if isinstance(whole, FunctionProgram) else type(whole)

@@ -31,6 +31,7 @@ from gpusim.core.warp_program import (
 from gpusim.files.columns import Column
 from gpusim.files.hdf5 import CHUNK_ROWS, create_event_column, fit, set_text, write_table
 from gpusim.files.target import Target
+from gpusim.programs.kernel import maker_of
 from gpusim.traces.application import TraceApplication, TraceFile
 from gpusim.traces.recorded import RecordedApplication
 from gpusim.traces.recorded_calls import write_calls
@@ -131,7 +132,7 @@ def record_trace(
         recorder = _Recorder(target, warp_size, machine)
         for spec in workload.applications:
             application = spec.start()
-            with own_code_errors(own_modules([type(application)])):
+            with own_code_errors(own_modules([maker_of(application)])):
                 for blocks in recorder.add(application):
                     if progress is not None:
                         progress(spec.name, blocks)

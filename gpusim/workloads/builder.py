@@ -13,7 +13,7 @@ from typing import TypeVar
 import attrs
 from attrs import evolve, field, frozen
 
-from gpusim.core.errors import UserError, is_own, nearest
+from gpusim.core.errors import UserError, is_own, nearest, own_code_errors, own_modules
 from gpusim.core.untrusted import memory_bound
 from gpusim.core.user_code import refusal
 from gpusim.core.warp_program import Application
@@ -23,6 +23,7 @@ from gpusim.files.toml_document import Key
 from gpusim.programs.catalog import ProgramKind, find_program
 from gpusim.programs.graphs.generators import GENERATORS, GraphGenerator, check_size
 from gpusim.programs.graphs.graph import Graph
+from gpusim.programs.kernel import Program
 from gpusim.workloads.library import Entry, default_name, referenced
 from gpusim.workloads.sampling import SampledProgram
 from gpusim.workloads.tables import SCALES, ApplicationTable
@@ -98,17 +99,22 @@ class ProgramStart:
     sample: int = 1
 
     def __call__(self) -> Application:
-        try:
-            with memory_bound():
-                application = self.kind.start(self.parameters, self.graph, self.seed)
-        except (ValueError, OverflowError) as error:
-            raise UserError(f"application {self.name!r}: {error}") from error
-        except MemoryError as error:
-            raise UserError(
-                f"application {self.name!r}: takes more memory than it may: {error}"
-            ) from error
+        with own_code_errors(own_modules([self.kind.make])):
+            application = self._started()
         application.name = self.name
         return application if self.sample == 1 else SampledProgram(application, self.sample)
+
+    def _started(self) -> Program:
+        try:
+            with memory_bound():
+                return self.kind.start(self.parameters, self.graph, self.seed)
+        except (ValueError, OverflowError) as error:
+            if is_own(self.kind.make):
+                raise
+            raise UserError(f"application {self.name!r}: {error}") from error
+        except MemoryError as error:
+            what = ": ".join(filter(None, ("takes more memory than it may", str(error))))
+            raise UserError(f"application {self.name!r}: {what}") from error
 
 
 class ApplicationBuilder(ABC):

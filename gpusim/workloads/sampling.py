@@ -124,6 +124,11 @@ class SampledProgram:
         return self.program.name
 
     @property
+    def maker(self) -> object:
+        """What makes the whole program."""
+        return self.program.maker
+
+    @property
     def memory(self) -> AddressSpace:
         """The address space of the whole program."""
         return self.program.memory

@@ -17,6 +17,7 @@ from gpusim.hardware.sm.block_placement import RoundRobinPlacement
 from gpusim.hardware.sm.occupancy import blocks_per_sm
 from gpusim.machine import Machine, Tenant
 from gpusim.machine.dimensions import dimensions
+from gpusim.programs.kernel import maker_of
 from gpusim.results.run_data import Provenance
 from gpusim.runs.tenants import assign_sms
 from gpusim.studies.characterize.blocks import BlockAccesses, Geometry, run_block
@@ -96,7 +97,7 @@ def _characterize(
         frames = Frames(table, asid, sizes.page_bits, sizes.frame_bits)
         calls = machine.mapping_calls
         survey = _Survey(tenant, model, geometry, frames, workload.seed, calls)
-        with own_code_errors(own_modules([type(tenant.application)])):
+        with own_code_errors(own_modules([maker_of(tenant.application)])):
             for blocks in survey.run():
                 if progress is not None:
                     progress(tenant.name, blocks)

@@ -22,6 +22,7 @@ from gpusim.hardware.sm.block_placement import RoundRobinPlacement
 from gpusim.hardware.sm.coalescer import KIND_OF_OP
 from gpusim.hardware.sm.sharing import SmSharing
 from gpusim.machine import Machine
+from gpusim.programs.kernel import maker_of
 from gpusim.results.run_data import Provenance
 from gpusim.runs.tenants import assign_sms
 from gpusim.studies.characterize.access_stream import (
@@ -168,8 +169,8 @@ class _Pass:
     def run(self, progress: Callable[[str, int], None] | None) -> None:
         """Let all accesses pass."""
         done = 0
-        classes = [type(tenant.application) for tenant in self._tenants]
-        with own_code_errors(own_modules(classes)):
+        makers = [maker_of(tenant.application) for tenant in self._tenants]
+        with own_code_errors(own_modules(makers)):
             for accesses in self._windows():
                 if isinstance(accesses, MappingCall):
                     for tree in self._trees:
