@@ -197,6 +197,9 @@ def _no_values() -> None:
 def _uses(source: _Source, launches: Sequence[Row]) -> list[StreamUse]:
     """How launches use streams."""
     if "streams" not in source.file:
+        for number, launch in enumerate(launches):
+            if _gpu(launch) is not None:
+                raise ValueError(f"launch {number} is of GPU {launch['gpu']}, without its stream")
         return [IN_TURN] * len(launches)
     rows = source.rows("streams", STREAMS)
     if len(rows) != len(launches):

@@ -203,6 +203,7 @@ def test_other_hdf5_files(recording):
         ),
         ("launches/application", 3, r"row 0 of launches is of application 3; there are 1, from 0"),
         ("launches/threads_per_block", 0, r"launch 0: a block of no threads"),
+        ("launches/gpu", 1, r"launch 0 is of GPU 1, without its stream"),
         ("launches/blocks", 5, r"an index of \d+ blocks; its launches have \d+"),
         ("blocks/chunk", 1 << 40, r"blocks/chunk is no index of \d+ rows"),
         ("chunks/active", 1 << 40, r"chunks/active is no index of \d+ rows"),
