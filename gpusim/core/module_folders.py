@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import sys
-from collections.abc import Iterator
+from functools import cache
 from importlib.machinery import ModuleSpec
 from importlib.util import module_from_spec
 from pathlib import Path
@@ -57,6 +57,8 @@ def import_from_folder(folder: Path, package: str, name: str) -> ModuleType:
     return importlib.import_module(f"{package}.{name}")
 
 
-def _modules_in(package: str) -> Iterator[pkgutil.ModuleInfo]:
+@cache
+def _modules_in(package: str) -> tuple[pkgutil.ModuleInfo, ...]:
+    """The modules of a shipped package, whose folder does not change."""
     folders = importlib.import_module(package).__path__
-    return pkgutil.iter_modules(folders, f"{package}.")
+    return tuple(pkgutil.iter_modules(folders, f"{package}."))
