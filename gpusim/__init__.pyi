@@ -24,6 +24,7 @@ from .runs.amounts import (
     Instructions as Instructions,
     IpcStable as IpcStable,
     Launches as Launches,
+    LaunchSample as LaunchSample,
     Windows as Windows,
 )
 from .runs.checkpoint.make import checkpoint as checkpoint

@@ -273,7 +273,7 @@ class Machine:
             site = ApplicationSite(
                 app,
                 app,
-                tenant.application,
+                tenant.timed or tenant.application,
                 self._number_warps,
                 self.first_runs.run_ended,
                 self.mapping_calls,

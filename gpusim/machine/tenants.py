@@ -22,6 +22,7 @@ class Tenant:
         instance: slices of its MIG instance, whose SMs are `sms`; None: it has the memory system
             together with all others.
         share: what its workload says of its part of the SMs; None: nothing.
+        timed: the launches of `application` that run, where that is not all of them.
     """
 
     name: str
@@ -30,3 +31,4 @@ class Tenant:
     restart: Callable[[], Application] | None = None
     instance: int | None = None
     share: float | None = None
+    timed: Application | None = None

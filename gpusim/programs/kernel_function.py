@@ -42,6 +42,7 @@ class KernelLaunch:
         in_step: the body can be executed for several blocks at once.
         stream_use: its stream, and what it waits for.
         copy: what it copies, if it does nothing else.
+        arguments: what the kernel was given.
     """
 
     name: str
@@ -52,6 +53,7 @@ class KernelLaunch:
     in_step: bool = False
     stream_use: StreamUse = IN_TURN
     copy: Copy | None = None
+    arguments: tuple[Any, ...] = ()
 
     def on(
         self,
@@ -154,6 +156,7 @@ class KernelFunction(Generic[P]):
                 registers_per_thread=_number(self.registers, bound),
                 shared_bytes=_number(self.shared, bound),
                 in_step=self.in_step,
+                arguments=(*bound.args[1:], *bound.kwargs.values()),
             )
 
         return launch

@@ -194,7 +194,9 @@ WINDOWS = Table(
     (
         Column("window", "u4", "1", "number of the window"),
         _text("app", "application"),
-        Column("place", "i8", "1", "warp instructions of its program before the window"),
+        Column(
+            "place", "i8", "1", "warp instructions of its program before the window; -1: not known"
+        ),
         Column("launch", "u4", "1", "number of its launch"),
         Column("cycles", "i8", "cycle", "length of the application's part of the window"),
         Column("instructions", "i8", "1", "warp instructions that it issued in it"),

@@ -9,7 +9,7 @@ from attrs import field, frozen
 from attrs.validators import ge, gt, in_, le, optional
 
 from gpusim.runs.run_length import MOST, SCALES
-from gpusim.runs.windows.words import LAUNCH, LEAST_WINDOWS, ORDERS
+from gpusim.runs.windows.words import LAUNCH, LEAST_WAVES, LEAST_WINDOWS, ORDERS
 
 
 @frozen
@@ -99,6 +99,28 @@ class Windows:
         parts = {"windows": self.windows, "length": self.length or LAUNCH, "warm": self.warm}
         parts |= {"by": self.by, "seed": self.seed}
         return ",".join(f"{key}={value}" for key, value in parts.items() if value is not None)
+
+
+@frozen
+class LaunchSample:
+    """Launches of each kind that are timed, to estimate the whole program.
+
+    Attributes:
+        launches: of each kind, at least 2; an interval needs 3.
+        waves: thread blocks that are timed of a launch, as multiples of those that the SMs hold at
+            once, at least 4; None: all.
+        warm: launches that are timed before one that is measured.
+        seed: of the choice.
+    """
+
+    launches: int = field(validator=ge(LEAST_WINDOWS))
+    waves: int | None = field(default=None, validator=optional(ge(LEAST_WAVES)))
+    warm: int = field(default=1, validator=ge(0))
+    seed: int = field(default=0, validator=ge(0))
+
+    def __str__(self) -> str:
+        waves = "" if self.waves is None else f"waves={self.waves},"
+        return f"launches={self.launches},{waves}warm={self.warm},seed={self.seed}"
 
 
 def rules_as_text(rules: object) -> tuple[str, ...]:

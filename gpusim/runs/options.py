@@ -11,7 +11,14 @@ from attrs import Attribute, evolve, field, fields, frozen
 
 from gpusim.core.errors import UserError, nearest
 from gpusim.results.event_tables import check_records
-from gpusim.runs.amounts import Blocks, Instructions, Launches, Windows, rules_as_text
+from gpusim.runs.amounts import (
+    Blocks,
+    Instructions,
+    Launches,
+    LaunchSample,
+    Windows,
+    rules_as_text,
+)
 
 _HDF5_ENDINGS = ("", ".h5", ".hdf5", ".hdf", ".nc", ".nc4")
 """Endings of names of results; readers of netCDF read them, too."""
@@ -66,7 +73,7 @@ def _skip(given: object) -> str:
 
 
 def _sample(given: object) -> str:
-    return _text(given, Windows)
+    return _text(given, Windows, LaunchSample)
 
 
 def _text(given: object, *allowed: type) -> str:
@@ -103,6 +110,7 @@ class RunOptions:
         skip: what of each application is executed first, without a clock and with warm caches:
             `Launches`, `Blocks` or `Instructions`; the result then says that it is a part.
         sample: `Windows` that are timed, to estimate the whole; what is between them is skipped.
+            Or a `LaunchSample`: a few launches of each kind are timed, no other is executed.
         start: file of `gpusim.checkpoint`, from which the run starts instead of skipping.  Where
             neither `until`, `skip`, `sample` nor `start` is given, the workload tells them.
         cost: whether to measure what translation costs: the same work is run without page faults,
@@ -163,7 +171,8 @@ class RunOptions:
         metadata=_facts(
             "Time sampled windows only and estimate the whole run: "
             "windows=30,length=100kinstructions,warm=50kinstructions[,by=launch][,seed=0], "
-            "or whole launches: windows=10,length=launch[,seed=0].",
+            "whole launches: windows=10,length=launch[,seed=0], or a few launches of each kind, "
+            "and no other executed: launches=3[,waves=4][,warm=1][,seed=0].",
             decides=True,
         ),
     )

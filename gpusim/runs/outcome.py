@@ -33,6 +33,7 @@ from gpusim.runs.skipping import SkipFirst, skip_warnings
 from gpusim.runs.stream_warnings import stream_warnings
 from gpusim.runs.warnings import warnings_of
 from gpusim.runs.windows.measured import MeasuringPace
+from gpusim.runs.windows.timed_launches import TimedLaunches
 from gpusim.traces.application import TraceApplication
 from gpusim.traces.warp_width import width_notice
 from gpusim.workloads.workload import Workload
@@ -59,7 +60,7 @@ def run_data(
     machine: Machine,
     ended: Ended,
     stops: Sequence[Stop],
-    pace: SkipFirst | MeasuringPace | Replay | None,
+    pace: SkipFirst | MeasuringPace | Replay | TimedLaunches | None,
     numbers: LaunchNumbers,
 ) -> RunData:
     """The facts of a run whose machine has drained.
@@ -68,7 +69,7 @@ def run_data(
         machine: that ran.
         ended: what was run.
         stops: what became of the rules by which applications are stopped.
-        pace: what was executed without a clock; None: nothing.
+        pace: what was not timed; None: nothing.
         numbers: what was counted while launches ran.
     """
     counters = list(machine.first_runs.rows())
@@ -137,7 +138,9 @@ def _code(machine: Machine) -> list[CodeFacts]:
 
 
 def _provenance(
-    ended: Ended, stops: Sequence[Stop], pace: SkipFirst | MeasuringPace | Replay | None
+    ended: Ended,
+    stops: Sequence[Stop],
+    pace: SkipFirst | MeasuringPace | Replay | TimedLaunches | None,
 ) -> Provenance:
     model, workload, events = ended.model, ended.workload, ended.options.events
     return Provenance(
@@ -153,7 +156,7 @@ def _provenance(
             *([] if events is None else [f"events={events}"]),
             *(f"until={stop.app}={stop.rule}" for stop in stops),
             *([pace.setting] if isinstance(pace, SkipFirst | Replay) else []),
-            *([f"sample={pace.plan}"] if isinstance(pace, MeasuringPace) else []),
+            *([f"sample={pace.plan}"] if isinstance(pace, MeasuringPace | TimedLaunches) else []),
         ),
         command_line=tuple(ended.command_line),
     )

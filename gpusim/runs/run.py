@@ -31,8 +31,12 @@ from gpusim.runs.skipping import SkipFirst, parse_skip
 from gpusim.runs.stopping import Stopping, parse_rules
 from gpusim.runs.tenants import assign_sms, own_modules_of
 from gpusim.runs.warming import prepare_warming
+from gpusim.runs.windows.launch_estimate import estimated
+from gpusim.runs.windows.launch_plan import parse_launch_plan
+from gpusim.runs.windows.launch_survey import choose_launches
 from gpusim.runs.windows.measured import MeasuringPace
 from gpusim.runs.windows.sampled_run import plan_windows, sampled
+from gpusim.runs.windows.timed_launches import TimedLaunches
 from gpusim.runs.writer import ResultWriter
 from gpusim.workloads.tables import Timed
 from gpusim.workloads.workload import Workload
@@ -43,8 +47,8 @@ GARBAGE_OBJECTS = 1_000_000
 LARGE_ARRAYS = 32 << 20
 """Bytes of a workload's arrays from which on earlier machines are looked for."""
 
-AnyPace = SkipFirst | MeasuringPace | Replay | None
-"""What of the programs is executed without a clock; None: nothing."""
+AnyPace = SkipFirst | MeasuringPace | Replay | TimedLaunches | None
+"""What of the programs is not timed; None: nothing."""
 
 
 @frozen(eq=False)
@@ -135,6 +139,8 @@ class Run:
             )
             if isinstance(pace, MeasuringPace):
                 data = sampled(data, machine, pace)
+            elif isinstance(pace, TimedLaunches):
+                data = estimated(data, machine, pace)
             return writer.finish(data if add_costs is None else add_costs(data))
 
     def _measured_costs(self) -> Callable[[RunData], RunData]:
@@ -180,10 +186,16 @@ class Run:
                     f"--sample: {tenant.name} maps arrays piece by piece, beside its launches, and "
                     "windows run one after the other: run it whole, or with --skip"
                 )
+        if plan := parse_launch_plan(options.sample):
+            return choose_launches(self.model, self.workload, self.tenants, plan)
         return plan_windows(self.model, self.workload, options.sample)
 
     def _machine(self, pace: AnyPace) -> Machine:
         """The machine, ready to skip what its pace says."""
+        if isinstance(pace, TimedLaunches):
+            tenants = [evolve(pace.tenant, timed=pace)]
+            pace.machine = Machine(self.model.config, tenants, self.workload.seed)
+            return pace.machine
         machine = Machine(self.model.config, self.tenants, self.workload.seed, pace)
         if pace is not None:
             self._check_skipping(machine)

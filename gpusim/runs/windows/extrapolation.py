@@ -159,16 +159,53 @@ def estimates_of(
     without = [numbers(shares.without(gone)) for gone in enough]
     early, late = map(numbers, halves) if enough and halves is not None else ({}, {})
     freedom = max(len(shares) - len(np.unique(shares.strata)), 1)
-    scale = _quantile(freedom) * float(1 + shares.issued.sum() / sum(instructions)) ** 0.5
-    rule = _Rule(
+    scale = quantile(freedom) * float(1 + shares.issued.sum() / sum(instructions)) ** 0.5
+    rule = Rule(
         len(shares),
+        LEAST_WINDOWS,
         0.0 if shares.complete else scale,
         max(LARGEST_PART, _largest_by_chance(freedom + 1)),
     )
     trends = {name: late[name] - early[name] for name in early.keys() & late.keys()}
+    return intervals(headline(shares), without, trends, refusal, rule)
+
+
+@frozen
+class Rule:
+    """How intervals are made of what windows measured.
+
+    Attributes:
+        windows: how many there are.
+        least: without which there is no interval.
+        scale: half of an interval in standard errors; 0: windows leave nothing out.
+        largest: the share of the spread that one window may make up.
+    """
+
+    windows: int
+    least: int
+    scale: float
+    largest: float
+
+
+def intervals(
+    values: Sequence[SummaryValue],
+    without: Sequence[Mapping[str, int | float]],
+    trends: Mapping[str, int | float],
+    refusal: Callable[[str], str],
+    rule: Rule,
+) -> list[EstimateFacts]:
+    """What is known of each headline number.
+
+    Args:
+        values: the estimates.
+        without: what they are without each window in turn; empty: there are too few.
+        trends: by name, what they would be if windows had been timed longer, less what they are.
+        refusal: why a number cannot have an interval; "": it can.
+        rule: how intervals are made.
+    """
     found = [
         _facts(value, without, trends.get(value.name, 0.0), refusal(value.name), rule)
-        for value in headline(shares)
+        for value in values
     ]
     errors = [
         (one.high - one.value) / one.value
@@ -185,34 +222,19 @@ def _without_interval(one: EstimateFacts, why: str) -> EstimateFacts:
     return evolve(one, low=np.nan, high=np.nan, refused=one.refused or why)
 
 
-@frozen
-class _Rule:
-    """How intervals are made of what windows measured.
-
-    Attributes:
-        windows: how many there are.
-        scale: half of an interval in standard errors; 0: windows leave nothing out.
-        largest: the share of the spread that one window may make up.
-    """
-
-    windows: int
-    scale: float
-    largest: float
-
-
 def _facts(
     value: SummaryValue,
     without: Sequence[Mapping[str, int | float]],
     trend: float,
     refusal: str,
-    rule: _Rule,
+    rule: Rule,
 ) -> EstimateFacts:
     """The interval of a number, or why it has none."""
     count = rule.windows
     found = np.array([numbers[value.name] for numbers in without if value.name in numbers])
-    if not refusal and len(found) < LEAST_WINDOWS:
+    if not refusal and len(found) < rule.least:
         measured = len(found) if without else count
-        refusal = f"{measured} windows measure it; an interval needs {LEAST_WINDOWS}"
+        refusal = f"{measured} windows measure it; an interval needs {rule.least}"
     number = float(value.value)
     if not refusal and not number:
         refusal = "no window tells of any"
@@ -228,7 +250,7 @@ def _facts(
     return EstimateFacts(value.name, number, number - half, number + half, count, refusal)
 
 
-def _quantile(freedom: int) -> float:
+def quantile(freedom: int) -> float:
     """The quantile of Student's distribution, for an interval of two sides."""
     from scipy.stats import t
 

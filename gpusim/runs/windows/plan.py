@@ -204,13 +204,19 @@ def parse_sample(text: str) -> SamplePlan:
     Raises:
         UserError: something is missing, unknown, or no number above 0.
     """
-    given = _given(text)
+    given = split_plan(text)
+    for key in given:
+        if key not in _KEYS:
+            raise UserError(
+                f"--sample {text}: there is no {key!r}{nearest(key, _KEYS)}; "
+                f"allowed: {', '.join(_KEYS)}, or launches"
+            )
     whole = given.get("length") == LAUNCH
     for key in _KEYS[: 2 if whole else 3]:
         if key not in given:
             raise UserError(
                 f"--sample {text}: {key} is missing; write it like "
-                "windows=30,length=50kcycles,warm=20kcycles or windows=10,length=launch"
+                "windows=30,length=50kcycles,warm=20kcycles, windows=10,length=launch or launches=3"
             )
     if whole and ("warm" in given or given.get("by", LAUNCH) != LAUNCH):
         raise UserError(
@@ -234,17 +240,17 @@ def parse_sample(text: str) -> SamplePlan:
         raise UserError(f"--sample {text}: {error}") from error
 
 
-def _given(text: str) -> dict[str, str]:
+def split_plan(text: str) -> dict[str, str]:
+    """The parts of a plan, by key.
+
+    Raises:
+        UserError: one is no ``KEY=VALUE``, or there twice.
+    """
     given: dict[str, str] = {}
     for part in text.split(","):
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals or key in given:
             raise UserError(f"--sample {text}: {part!r}: write each of KEY=VALUE once")
-        if key not in _KEYS:
-            raise UserError(
-                f"--sample {text}: there is no {key!r}{nearest(key, _KEYS)}; "
-                f"allowed: {', '.join(_KEYS)}"
-            )
         given[key] = value
     return given
 

@@ -10,19 +10,18 @@ from numpy.typing import NDArray
 
 from gpusim.config.load import LoadedModel
 from gpusim.config.schema import GpuConfig
-from gpusim.core.counters import CounterRow, is_largest
 from gpusim.core.errors import UserError
-from gpusim.core.metrics import INSTRUCTIONS, made_of_largest
+from gpusim.core.metrics import INSTRUCTIONS
 from gpusim.hardware.sm.untimed.scheduler import SkippingScheduler
 from gpusim.machine import Machine
-from gpusim.results.run_data import ApplicationFacts, RunData, SummaryValue, WindowFacts
-from gpusim.runs.headline import StateSums, headline
+from gpusim.results.run_data import RunData, SummaryValue, WindowFacts
 from gpusim.runs.windows.cold_load import cold_load
-from gpusim.runs.windows.extrapolation import LEAST_WINDOWS, Shares, Whole, estimates_of, whole_of
+from gpusim.runs.windows.extrapolation import LEAST_WINDOWS, Shares, estimates_of, whole_of
 from gpusim.runs.windows.instruction_windows import WindowPace
 from gpusim.runs.windows.launch_windows import LaunchPace
 from gpusim.runs.windows.measured import MeasuringPace, Snapshot, Window
 from gpusim.runs.windows.plan import parse_sample
+from gpusim.runs.windows.whole_numbers import WholeNumbers
 from gpusim.runs.windows.words import LAUNCH
 from gpusim.workloads.survey import SurveyedLaunch, survey
 from gpusim.workloads.workload import Workload
@@ -119,50 +118,22 @@ def sampled(run: RunData, machine: Machine, pace: MeasuringPace) -> RunData:
     """
     windows = _measured(pace)
     names = list(machine.names)
-    rows = list(machine.counter_rows())
-    owners = np.array([names.index(row.app) if row.app else -1 for row in rows])
+    whole = WholeNumbers(run, machine)
+    owners = np.array([names.index(row.app) if row.app else -1 for row in whole.rows])
     shares = _shares(windows, [[span.whole for span in window.spans] for window in windows], owners)
-    largest = np.array([is_largest(row.name) for row in rows])
-    families = dict(zip(run.states, run.families, strict=True))
-
-    def whole(shares: Shares) -> Whole:
-        found = whole_of(shares, pace.totals, owners)
-        values = np.where(largest, [row.value for row in rows], found.values)
-        return evolve(found, values=values)
-
-    def with_values(values: NDArray[np.int64]) -> list[CounterRow]:
-        return [evolve(row, value=value) for row, value in zip(rows, values.tolist(), strict=True)]
 
     def numbers(shares: Shares) -> Sequence[SummaryValue]:
-        found = whole(shares)
-        return headline(
-            machine.metrics,
-            with_values(found.values),
-            StateSums(families, found.sums),
-            _applications(run, found),
-            int(found.cycles.max()),
-            machine.config.clock,
-        )
+        return whole.numbers(whole_of(shares, pace.totals, owners))
 
-    found = whole(shares)
     drift = _short_windows(pace, machine.config) or _drift(machine)
-    maxima = {metric.name for metric in machine.metrics if made_of_largest(metric)}
     return evolve(
-        run,
-        summary=numbers(shares),
-        counters=with_values(found.values),
-        state_sums=found.sums,
-        applications=_applications(run, found),
+        whole.run_of(whole_of(shares, pace.totals, owners)),
         estimates=estimates_of(
             shares,
             _halves(windows, owners),
             pace.totals,
             numbers,
-            lambda name: (
-                "a largest value: windows tell only of theirs"
-                if name.rpartition("/")[2] in maxima
-                else drift
-            ),
+            lambda name: whole.refusal(name) or drift,
         ),
         windows=list(_facts(windows, machine.names)),
         warnings=[*_warnings(pace, shares, run, drift), *run.warnings],
@@ -224,11 +195,6 @@ def _halves_of(window: Window) -> tuple[list[Snapshot], list[Snapshot]] | None:
     """What was measured in the first half of each application's part, and in the second one."""
     halves = [span.halves for span in window.spans if span.halves is not None]
     return ([early for early, _ in halves], [late for _, late in halves]) if halves else None
-
-
-def _applications(run: RunData, whole: Whole) -> list[ApplicationFacts]:
-    ends = whole.cycles.tolist()
-    return [evolve(one, end=end) for one, end in zip(run.applications, ends, strict=True)]
 
 
 def _facts(windows: Sequence[Window], names: Sequence[str]) -> Iterator[WindowFacts]:

@@ -11,3 +11,7 @@ ORDERS = ("program", LAUNCH)
 
 LEAST_WINDOWS = 2
 MOST_WINDOWS = 100_000
+
+LEAST_WAVES = 4
+"""Least thread blocks that are timed of a launch, as multiples of those that the SMs hold at once:
+the first and the last ones, and two between them that are compared with each other."""

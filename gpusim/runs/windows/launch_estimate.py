@@ -1,0 +1,179 @@
+"""A run of a few launches of each kind: the estimate of the whole program from them.
+
+What a launch adds is taken apart into numbers: cycles, counters, warps' cycles by state.  Of a
+launch of which some thread blocks ran, those that did not add as much each as those that ran in
+its middle.  The whole program is the sum over its strata of the mean of what was measured there
+times its launches.
+
+How much it would differ with other launches, the jackknife tells: the whole without each of the
+equal parts of all strata in turn, as launches of one part are neighbours and not independent.
+What thread blocks in the middle differ by, over time, is added: by what first halves say, and by
+what second halves say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+from attrs import evolve
+from numpy.typing import NDArray
+
+from gpusim.machine import Machine
+from gpusim.results.run_data import LaunchFacts, RunData, WindowFacts
+from gpusim.runs.conservation import check_windows
+from gpusim.runs.windows.extrapolation import Floats, Rule, Whole, intervals, quantile
+from gpusim.runs.windows.measured import Snapshot, Window
+from gpusim.runs.windows.timed_launches import TimedLaunch, TimedLaunches
+from gpusim.runs.windows.whole_numbers import WholeNumbers
+
+LEAST_LAUNCHES = 3
+"""Launches of a kind without which there is no interval [our choice]."""
+
+MOST_TIMED = 0.5
+"""Share of a program that is timed, above which it should be run whole."""
+
+BOTH_HALVES = (True, True)
+
+
+def estimated(run: RunData, machine: Machine, launches: TimedLaunches) -> RunData:
+    """A run whose numbers are estimates for the whole program."""
+    check_windows(machine, [Window([one.span]) for one in launches.timed.values()])
+    whole = WholeNumbers(run, machine)
+    parts = range(launches.plan.launches)
+
+    def numbers(gone: int = -1, halves: tuple[bool, bool] = BOTH_HALVES) -> dict[str, int | float]:
+        found = _whole(launches, [part for part in parts if part != gone], halves)
+        return {one.name: one.value for one in whole.numbers(found)}
+
+    sampled = any(one.part >= 0 for one in launches.chosen)
+    cut = any(one.steady is not None for one in launches.timed.values())
+    enough = sampled and len(parts) >= LEAST_LAUNCHES
+    early, late = (numbers(halves=of) for of in ((True, False), (False, True))) if cut else ({}, {})
+    found = _whole(launches, parts, BOTH_HALVES)
+    timed = sum(int(one.span.whole.issued[0]) for one in launches.timed.values())
+    share = timed / max(_instructions(launches), 1.0)
+    rule = Rule(
+        len(parts),
+        LEAST_LAUNCHES,
+        quantile(max(len(parts) - 1, 1)) * (1 + share) ** 0.5 if sampled or cut else 0.0,
+        1.0,
+    )
+    without = [numbers(part) for part in parts] if enough else []
+    if not sampled and not cut:
+        without = [numbers()] * LEAST_LAUNCHES
+    return evolve(
+        whole.run_of(found),
+        estimates=intervals(
+            whole.numbers(found),
+            without,
+            {name: late[name] - early[name] for name in early.keys() & late.keys()},
+            lambda name: whole.refusal(name) or _refusal(launches, sampled, cut),
+            rule,
+        ),
+        windows=list(_facts(launches)),
+        launches=_with_numbers(run.launches, launches),
+        warnings=[*_warnings(launches, share), *run.warnings],
+    )
+
+
+def _refusal(launches: TimedLaunches, sampled: bool, cut: bool) -> str:
+    """Why no number has an interval; "": they may have."""
+    count = launches.plan.launches
+    if sampled and count < LEAST_LAUNCHES:
+        return f"{count} launches of each kind are measured; an interval needs {LEAST_LAUNCHES}"
+    if cut and not sampled:
+        return "each launch is measured, of some without all thread blocks: nothing tells a spread"
+    return ""
+
+
+def _whole(launches: TimedLaunches, parts: Sequence[int], halves: tuple[bool, bool]) -> Whole:
+    """What the program is estimated to do from some parts of the strata."""
+    total = _sum(launches, parts, lambda one: _amount(one, halves))
+    some = next(iter(launches.timed.values())).span.whole
+    values, sums = len(some.values), some.sums.shape
+    whole = np.rint(total).astype(np.int64)
+    return Whole(whole[:1], whole[1 : 1 + values], whole[1 + values :].reshape(sums))
+
+
+def _instructions(launches: TimedLaunches) -> float:
+    """Warp instructions of the program."""
+    parts = range(launches.plan.launches)
+
+    def issued(one: TimedLaunch) -> Floats:
+        return _with_left_out(one, BOTH_HALVES, lambda some: some.issued.astype(float))
+
+    return float(_sum(launches, parts, issued)[0])
+
+
+def _sum(
+    launches: TimedLaunches, parts: Sequence[int], amount: Callable[[TimedLaunch], Floats]
+) -> Floats:
+    """An amount, over all launches of the program."""
+    weights: dict[int, float] = {}
+    for one in launches.chosen:
+        if one.part < 0 or one.part in parts:
+            weight = 1.0 if one.part < 0 else one.stands_for / len(parts)
+            weights[one.launch] = weights.get(one.launch, 0.0) + weight
+    found = [weight * amount(launches.timed[launch]) for launch, weight in weights.items()]
+    total: Floats = np.sum(found, axis=0)
+    return total
+
+
+def _amount(one: TimedLaunch, halves: tuple[bool, bool]) -> Floats:
+    """Cycles, counters and warps' cycles of a launch, one after the other."""
+    return _with_left_out(
+        one,
+        halves,
+        lambda some: np.concatenate(([some.cycle], some.values, some.sums.reshape(-1))),
+    )
+
+
+def _with_left_out(
+    one: TimedLaunch, halves: tuple[bool, bool], amount: Callable[[Snapshot], NDArray[np.float64]]
+) -> Floats:
+    """What a launch adds, with the thread blocks that did not run.
+
+    Args:
+        one: the launch.
+        halves: which halves of its middle stand for them.
+        amount: what of a snapshot is asked for.
+    """
+    found = amount(one.span.whole).astype(float)
+    if one.steady is not None:
+        used = [number for number, taken in enumerate(halves) if taken]
+        blocks = sum(one.steady.blocks[number] for number in used)
+        middle = np.sum([amount(one.steady.halves[number]) for number in used], axis=0)
+        found = found + middle * (one.steady.left_out / max(blocks, 1))
+    return found
+
+
+def _facts(launches: TimedLaunches) -> Iterator[WindowFacts]:
+    """The facts of each launch that was measured."""
+    for window, number in enumerate(sorted({one.launch for one in launches.chosen})):
+        span = launches.timed[number].span
+        issued = int(span.whole.issued[0])
+        yield WindowFacts(
+            window, launches.tenant.name, span.place, number, span.whole.cycle, issued
+        )
+
+
+def _with_numbers(facts: Sequence[LaunchFacts], launches: TimedLaunches) -> list[LaunchFacts]:
+    """Launches with their numbers in the program."""
+    numbers = launches.numbers()
+    return [evolve(one, launch=numbers[one.launch]) for one in facts]
+
+
+def _warnings(launches: TimedLaunches, share: float) -> Iterator[str]:
+    measured = len({one.launch for one in launches.chosen})
+    cut = sum(one.steady is not None for one in launches.timed.values())
+    in_part = f", {cut} of them without all thread blocks" if cut else ""
+    kinds, timed = len(set(launches.kinds)), len(launches.timed)
+    yield (
+        f"sampled: numbers are estimates for the whole program from {measured} of its "
+        f"{len(launches.kinds):,} launches, of {kinds} kinds ({launches.plan}); {timed} were timed"
+        f"{in_part}, {share:.1%} of the warp instructions; no other was executed, and recorded "
+        "events and launches tell of these alone"
+    )
+    if share > MOST_TIMED:
+        yield "sampled: more than half of the program was timed: run it whole"

@@ -1,0 +1,177 @@
+"""The launches of a program that are timed where a few of each kind are, and what they measure."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+
+from attrs import define, field, frozen
+
+from gpusim.core.errors import UserError
+from gpusim.core.warp_program import Application, Buffer, Launch
+from gpusim.hardware.sm.occupancy import blocks_per_sm
+from gpusim.machine import Machine, Tenant
+from gpusim.runs.windows.contents import Contents
+from gpusim.runs.windows.launch_kinds import Kind, kind_of
+from gpusim.runs.windows.launch_plan import Chosen, LaunchPlan
+from gpusim.runs.windows.measured import Snapshot, Span
+from gpusim.workloads.sampling import SampledLaunch
+
+LOOK_CYCLES = 100
+"""How often it is seen how many thread blocks of a launch have ended."""
+
+
+@frozen(eq=False)
+class Steady:
+    """What was done while as many thread blocks began as ended, of a launch of which some ran.
+
+    Attributes:
+        halves: the first half of it, and the second one.
+        blocks: that ended in each.
+        left_out: thread blocks of the launch that did not run.
+    """
+
+    halves: tuple[Snapshot, Snapshot]
+    blocks: tuple[int, int]
+    left_out: int
+
+
+@frozen(eq=False)
+class TimedLaunch:
+    """A launch that was timed.
+
+    Attributes:
+        launch: its number in the program.
+        span: what was added from its begin to its end.
+        steady: what stands for thread blocks that did not run; None: all did.
+    """
+
+    launch: int
+    span: Span
+    steady: Steady | None
+
+
+@define(eq=False)
+class TimedLaunches:
+    """An application (`gpusim.core.warp_program.Application`) of which few launches run.
+
+    Attributes:
+        plan: how they were chosen.
+        kinds: of all launches of the program.
+        chosen: those that are measured.
+        tenant: the whole application.
+        machine: set before the first cycle.
+        timed: what was measured, by the launch's number; those that only warm up included.
+    """
+
+    plan: LaunchPlan
+    kinds: Sequence[Kind]
+    chosen: Sequence[Chosen]
+    tenant: Tenant
+    machine: Machine | None = None
+    timed: dict[int, TimedLaunch] = field(factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The program's name."""
+        return self._whole.name
+
+    @property
+    def buffers(self) -> tuple[Buffer, ...]:
+        """All arrays, in allocation order."""
+        return self._whole.buffers
+
+    @property
+    def _whole(self) -> Application:
+        return self.tenant.application
+
+    def numbers(self) -> list[int]:
+        """The launches that are timed."""
+        warm = self.plan.warm
+        return sorted(
+            {
+                launch
+                for one in self.chosen
+                for launch in range(max(one.launch - warm, 0), one.launch + 1)
+            }
+        )
+
+    def launches(self) -> Iterator[Launch]:
+        """Those that are timed, each when the one before has ended."""
+        assert self.machine is not None
+        wanted, contents = set(self.numbers()), Contents.of(self._whole)
+        count = 0
+        for number, launch in enumerate(self._whole.launches()):
+            count = number + 1
+            self._check(number, launch)
+            if number not in wanted:
+                continue
+            contents.look()
+            begun = Snapshot.of(self.machine)
+            part, looks = self._part(number, launch)
+            yield part
+            span = Span(-1, number, Snapshot.of(self.machine).since(begun))
+            self.timed[number] = TimedLaunch(number, span, _steady(looks, launch, part))
+            if array := contents.look():
+                raise UserError(writes_contents(self.plan, launch.name, array))
+        if count != len(self.kinds):
+            raise self._differs(count)
+
+    def _check(self, number: int, launch: Launch) -> None:
+        """A launch is what it was when launches were chosen."""
+        if number >= len(self.kinds) or kind_of(launch) != self.kinds[number]:
+            raise self._differs(number)
+
+    def _differs(self, number: int) -> UserError:
+        return UserError(
+            f"--sample {self.plan}: launch {number} of {self.name} is another one when those "
+            "before it are executed: its host goes on by what they compute; use "
+            "windows=N,length=launch, for which all launches are executed"
+        )
+
+    def _part(self, number: int, launch: Launch) -> tuple[Launch, list[tuple[int, Snapshot]]]:
+        """What runs of a launch, and where looks at it are kept while it does.
+
+        These are three, with the thread blocks that had ended: when as many had as the SMs hold,
+        in the middle, and when as many are left.
+        """
+        assert self.machine is not None
+        looks: list[tuple[int, Snapshot]] = []
+        waves, blocks = self.plan.waves, launch.blocks
+        held = blocks_per_sm(self.machine.config.sm, launch) * len(self.tenant.sms)
+        if waves is None or launch.copy is not None or not 0 < waves * held < blocks:
+            return launch, looks
+        count, first = waves * held, self.plan.first_block(number, blocks)
+        at = [held, count // 2, count - held]
+        self.machine.env.start(self._look(self.machine, at, looks), onlooker=True)
+        return SampledLaunch(launch, [(first + one) % blocks for one in range(count)]), looks
+
+    def _look(
+        self, machine: Machine, at: Sequence[int], looks: list[tuple[int, Snapshot]]
+    ) -> Generator[int, None, None]:
+        """Look at the machine when so many thread blocks of a launch have ended."""
+        (scheduler,) = machine.schedulers
+        before = scheduler.blocks_ended
+        for count in at:
+            while scheduler.blocks_ended - before < count:
+                yield LOOK_CYCLES
+            looks.append((scheduler.blocks_ended - before, Snapshot.of(machine)))
+
+
+def _steady(looks: Sequence[tuple[int, Snapshot]], whole: Launch, part: Launch) -> Steady | None:
+    """What lies between three looks at a launch; None: all of it ran."""
+    if not looks:
+        return None
+    (first, begun), (middle, half), (last, ended) = looks
+    return Steady(
+        (half.since(begun), ended.since(half)),
+        (middle - first, last - middle),
+        whole.blocks - part.blocks,
+    )
+
+
+def writes_contents(plan: LaunchPlan, kernel: str, array: str) -> str:
+    """Why launches of a program cannot be left out."""
+    return (
+        f"--sample {plan}: kernel {kernel!r} changes what array {array!r} holds, which later "
+        "launches may need: use windows=N,length=launch, for which all launches are executed"
+    )
