@@ -106,9 +106,9 @@ class LaunchSample:
     """Launches of each kind that are timed, to estimate the whole program.
 
     Attributes:
-        launches: of each kind, at least 2; an interval needs 3.
+        launches: of each kind, at least 2.
         waves: thread blocks that are timed of a launch, as multiples of those that the SMs hold at
-            once, at least 4; None: all.
+            once, at least 3; None: all.
         warm: launches that are timed before one that is measured.
         seed: of the choice.
     """

@@ -1,14 +1,13 @@
 """A run of a few launches of each kind: the estimate of the whole program from them.
 
-What a launch adds is taken apart into numbers: cycles, counters, warps' cycles by state.  Of a
-launch of which some thread blocks ran, those that did not add as much each as those that ran in
-its middle.  The whole program is the sum over its strata of the mean of what was measured there
-times its launches.
+What a launch adds is taken apart into numbers: cycles, counters, warps' cycles by state.  Where
+some of its thread blocks ran, the others add for each warp instruction what was added in the
+middle of it.  The whole program is the sum over its strata of the mean of what was measured there,
+times the launches of the stratum.
 
 How much it would differ with other launches, the jackknife tells: the whole without each of the
-equal parts of all strata in turn, as launches of one part are neighbours and not independent.
-What thread blocks in the middle differ by, over time, is added: by what first halves say, and by
-what second halves say.
+equal parts of all strata in turn, as launches of one part are neighbours and not independent.  What
+halves of the middle of launches differ by is added.
 """
 
 from __future__ import annotations
@@ -20,15 +19,12 @@ from attrs import evolve
 from numpy.typing import NDArray
 
 from gpusim.machine import Machine
-from gpusim.results.run_data import LaunchFacts, RunData, WindowFacts
+from gpusim.results.run_data import EstimateFacts, LaunchFacts, RunData, SummaryValue, WindowFacts
 from gpusim.runs.conservation import check_windows
 from gpusim.runs.windows.extrapolation import Floats, Rule, Whole, intervals, quantile
 from gpusim.runs.windows.measured import Snapshot, Window
 from gpusim.runs.windows.timed_launches import TimedLaunch, TimedLaunches
 from gpusim.runs.windows.whole_numbers import WholeNumbers
-
-LEAST_LAUNCHES = 3
-"""Launches of a kind without which there is no interval [our choice]."""
 
 MOST_TIMED = 0.5
 """Share of a program that is timed, above which it should be run whole."""
@@ -40,51 +36,42 @@ def estimated(run: RunData, machine: Machine, launches: TimedLaunches) -> RunDat
     """A run whose numbers are estimates for the whole program."""
     check_windows(machine, [Window([one.span]) for one in launches.timed.values()])
     whole = WholeNumbers(run, machine)
-    parts = range(launches.plan.launches)
-
-    def numbers(gone: int = -1, halves: tuple[bool, bool] = BOTH_HALVES) -> dict[str, int | float]:
-        found = _whole(launches, [part for part in parts if part != gone], halves)
-        return {one.name: one.value for one in whole.numbers(found)}
-
-    sampled = any(one.part >= 0 for one in launches.chosen)
-    cut = any(one.steady is not None for one in launches.timed.values())
-    enough = sampled and len(parts) >= LEAST_LAUNCHES
-    early, late = (numbers(halves=of) for of in ((True, False), (False, True))) if cut else ({}, {})
-    found = _whole(launches, parts, BOTH_HALVES)
     timed = sum(int(one.span.whole.issued[0]) for one in launches.timed.values())
     share = timed / max(_instructions(launches), 1.0)
-    rule = Rule(
-        len(parts),
-        LEAST_LAUNCHES,
-        quantile(max(len(parts) - 1, 1)) * (1 + share) ** 0.5 if sampled or cut else 0.0,
-        1.0,
-    )
-    without = [numbers(part) for part in parts] if enough else []
-    if not sampled and not cut:
-        without = [numbers()] * LEAST_LAUNCHES
     return evolve(
-        whole.run_of(found),
-        estimates=intervals(
-            whole.numbers(found),
-            without,
-            {name: late[name] - early[name] for name in early.keys() & late.keys()},
-            lambda name: whole.refusal(name) or _refusal(launches, sampled, cut),
-            rule,
-        ),
+        whole.run_of(_whole(launches, range(launches.plan.launches), BOTH_HALVES)),
+        estimates=_estimates(launches, whole, share),
         windows=list(_facts(launches)),
         launches=_with_numbers(run.launches, launches),
         warnings=[*_warnings(launches, share), *run.warnings],
     )
 
 
-def _refusal(launches: TimedLaunches, sampled: bool, cut: bool) -> str:
-    """Why no number has an interval; "": they may have."""
-    count = launches.plan.launches
-    if sampled and count < LEAST_LAUNCHES:
-        return f"{count} launches of each kind are measured; an interval needs {LEAST_LAUNCHES}"
+def _estimates(launches: TimedLaunches, whole: WholeNumbers, share: float) -> list[EstimateFacts]:
+    """What is known of each headline number; `share`: of the instructions that were timed."""
+    parts = range(launches.plan.launches)
+
+    def values(gone: int = -1, halves: tuple[bool, bool] = BOTH_HALVES) -> Sequence[SummaryValue]:
+        left = [part for part in parts if part != gone]
+        return whole.numbers(_whole(launches, left, halves))
+
+    def numbers(gone: int = -1, halves: tuple[bool, bool] = BOTH_HALVES) -> dict[str, int | float]:
+        return {one.name: one.value for one in values(gone, halves)}
+
+    sampled = any(one.part >= 0 for one in launches.chosen)
+    cut = any(one.steady is not None for one in launches.timed.values())
+    early, late = (numbers(halves=of) for of in ((True, False), (False, True))) if cut else ({}, {})
+    unknown = ""
     if cut and not sampled:
-        return "each launch is measured, of some without all thread blocks: nothing tells a spread"
-    return ""
+        unknown = "each launch is timed, of some not all thread blocks: nothing tells a spread"
+    scale = quantile(len(parts) - 1) * (1 + share) ** 0.5 if sampled else 0.0
+    return intervals(
+        values(),
+        [numbers(part if sampled else -1) for part in parts],
+        {name: late[name] - early[name] for name in early.keys() & late.keys()},
+        lambda name: whole.refusal(name) or unknown,
+        Rule(len(parts), len(parts), scale, 1.0),
+    )
 
 
 def _whole(launches: TimedLaunches, parts: Sequence[int], halves: tuple[bool, bool]) -> Whole:
@@ -141,10 +128,11 @@ def _with_left_out(
     """
     found = amount(one.span.whole).astype(float)
     if one.steady is not None:
-        used = [number for number, taken in enumerate(halves) if taken]
-        blocks = sum(one.steady.blocks[number] for number in used)
-        middle = np.sum([amount(one.steady.halves[number]) for number in used], axis=0)
-        found = found + middle * (one.steady.left_out / max(blocks, 1))
+        used = [half for half, taken in zip(one.steady.halves, halves, strict=True) if taken]
+        middle = np.sum([amount(half) for half in used], axis=0)
+        issued = sum(int(half.issued[0]) for half in used)
+        left_out = one.steady.left_out * int(one.span.whole.issued[0])
+        found = found + middle * (left_out / max(issued, 1))
     return found
 
 
@@ -171,7 +159,7 @@ def _warnings(launches: TimedLaunches, share: float) -> Iterator[str]:
     kinds, timed = len(set(launches.kinds)), len(launches.timed)
     yield (
         f"sampled: numbers are estimates for the whole program from {measured} of its "
-        f"{len(launches.kinds):,} launches, of {kinds} kinds ({launches.plan}); {timed} were timed"
+        f"{len(launches.kinds):,} launches, kinds: {kinds} ({launches.plan}); {timed} were timed"
         f"{in_part}, {share:.1%} of the warp instructions; no other was executed, and recorded "
         "events and launches tell of these alone"
     )

@@ -50,6 +50,8 @@ def choose_launches(
                 pass
             if array := contents.look():
                 raise UserError(writes_contents(plan, launch.name, array))
+    if not kinds:
+        raise UserError(f"--sample {plan}: {spec.name} launches nothing")
     return TimedLaunches(plan, kinds, plan.choose(kinds), tenant)
 
 

@@ -16,7 +16,7 @@ from gpusim.runs.windows.launch_plan import Chosen, LaunchPlan
 from gpusim.runs.windows.measured import Snapshot, Span
 from gpusim.workloads.sampling import SampledLaunch
 
-LOOK_CYCLES = 100
+LOOK_CYCLES = 10
 """How often it is seen how many thread blocks of a launch have ended."""
 
 
@@ -26,13 +26,11 @@ class Steady:
 
     Attributes:
         halves: the first half of it, and the second one.
-        blocks: that ended in each.
-        left_out: thread blocks of the launch that did not run.
+        left_out: thread blocks of the launch that did not run, as a multiple of those that did.
     """
 
     halves: tuple[Snapshot, Snapshot]
-    blocks: tuple[int, int]
-    left_out: int
+    left_out: float
 
 
 @frozen(eq=False)
@@ -109,8 +107,9 @@ class TimedLaunches:
             begun = Snapshot.of(self.machine)
             part, looks = self._part(number, launch)
             yield part
-            span = Span(-1, number, Snapshot.of(self.machine).since(begun))
-            self.timed[number] = TimedLaunch(number, span, _steady(looks, launch, part))
+            added = Snapshot.of(self.machine).since(begun)
+            steady = None if part is launch else _steady(looks, added, launch.blocks / part.blocks)
+            self.timed[number] = TimedLaunch(number, Span(-1, number, added), steady)
             if array := contents.look():
                 raise UserError(writes_contents(self.plan, launch.name, array))
         if count != len(self.kinds):
@@ -128,14 +127,14 @@ class TimedLaunches:
             "windows=N,length=launch, for which all launches are executed"
         )
 
-    def _part(self, number: int, launch: Launch) -> tuple[Launch, list[tuple[int, Snapshot]]]:
+    def _part(self, number: int, launch: Launch) -> tuple[Launch, list[Snapshot]]:
         """What runs of a launch, and where looks at it are kept while it does.
 
-        These are three, with the thread blocks that had ended: when as many had as the SMs hold,
-        in the middle, and when as many are left.
+        These are three: when as many thread blocks have ended as the SMs hold, in the middle, and
+        when as many are left.
         """
         assert self.machine is not None
-        looks: list[tuple[int, Snapshot]] = []
+        looks: list[Snapshot] = []
         waves, blocks = self.plan.waves, launch.blocks
         held = blocks_per_sm(self.machine.config.sm, launch) * len(self.tenant.sms)
         if waves is None or launch.copy is not None or not 0 < waves * held < blocks:
@@ -146,7 +145,7 @@ class TimedLaunches:
         return SampledLaunch(launch, [(first + one) % blocks for one in range(count)]), looks
 
     def _look(
-        self, machine: Machine, at: Sequence[int], looks: list[tuple[int, Snapshot]]
+        self, machine: Machine, at: Sequence[int], looks: list[Snapshot]
     ) -> Generator[int, None, None]:
         """Look at the machine when so many thread blocks of a launch have ended."""
         (scheduler,) = machine.schedulers
@@ -154,19 +153,21 @@ class TimedLaunches:
         for count in at:
             while scheduler.blocks_ended - before < count:
                 yield LOOK_CYCLES
-            looks.append((scheduler.blocks_ended - before, Snapshot.of(machine)))
+            looks.append(Snapshot.of(machine))
 
 
-def _steady(looks: Sequence[tuple[int, Snapshot]], whole: Launch, part: Launch) -> Steady | None:
-    """What lies between three looks at a launch; None: all of it ran."""
-    if not looks:
-        return None
-    (first, begun), (middle, half), (last, ended) = looks
-    return Steady(
-        (half.since(begun), ended.since(half)),
-        (middle - first, last - middle),
-        whole.blocks - part.blocks,
-    )
+def _steady(looks: Sequence[Snapshot], added: Snapshot, larger: float) -> Steady:
+    """What lies between three looks at a launch.
+
+    Args:
+        looks: they are fewer where thread blocks are shorter than looks are apart.
+        added: from its begin to its end, which stands for that then.
+        larger: how many times as many thread blocks the whole launch has.
+    """
+    if len(looks) < 3:
+        return Steady((added, added), larger - 1)
+    begun, middle, ended = looks
+    return Steady((middle.since(begun), ended.since(middle)), larger - 1)
 
 
 def writes_contents(plan: LaunchPlan, kernel: str, array: str) -> str:
