@@ -108,7 +108,7 @@ class LaunchSample:
     Attributes:
         launches: of each kind, at least 2.
         waves: thread blocks that are timed of a launch, as multiples of those that the SMs hold at
-            once, at least 3; None: all.
+            once, at least 4; None: all.
         warm: launches that are timed before one that is measured.
         seed: of the choice.
     """

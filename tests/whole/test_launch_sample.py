@@ -32,6 +32,7 @@ from gpusim.runs.amounts import LaunchSample
 from gpusim.runs.windows import launch_survey
 from gpusim.runs.windows.launch_kinds import kind_of
 from gpusim.runs.windows.launch_plan import LaunchPlan, parse_launch_plan
+from gpusim.traces.recorder import record_trace
 from gpusim.workloads.workload import Workload
 from tests.whole.running import command, run
 
@@ -138,7 +139,7 @@ def test_whole_layers_are_chosen_and_what_is_launched_once() -> None:
     [
         ("launches=1", "launches=1: must be a whole number from 2 to"),
         ("launches=x", "must be a whole number"),
-        ("launches=3,waves=2", "waves=2: must be a whole number from 3 to"),
+        ("launches=3,waves=3", "waves=3: must be a whole number from 4 to"),
         ("launches=3,wave=4", "no 'wave'; did you mean 'waves'"),
         ("launches=3,length=launch", "no 'length' beside launches; allowed: launches, waves, warm"),
         ("launches=3,launches=4", "once"),
@@ -155,7 +156,7 @@ def test_a_plan_in_python_and_as_text() -> None:
     assert str(LaunchSample(3, 4, 2, 5)) == str(parse_launch_plan(text)) == text
     assert parse_launch_plan("windows=9,length=launch") is None
     with pytest.raises(ValueError, match="waves"):
-        LaunchSample(3, 2)
+        LaunchSample(3, 3)
 
 
 # -- what they tell --------------------------------------------------------------------------------
@@ -191,16 +192,29 @@ def test_launches_that_are_all_measured_are_the_whole_run() -> None:
 
 
 def test_thread_blocks_in_the_middle_stand_for_those_that_do_not_run() -> None:
-    sizes: dict[str, object] = {"layers": 6, "n": 8192}  # 128 blocks a launch, of which SMs hold 8
-    whole, part = simulated(**sizes), simulated(**sizes, sample="launches=2,waves=4")
+    sizes: dict[str, object] = {"layers": 5, "n": 4096}  # 64 blocks a launch, of which SMs hold 8
+    whole, part = simulated(**sizes), simulated(**sizes, sample="launches=3,waves=4")
     assert part.summary["instructions"] == pytest.approx(whole.summary["instructions"], rel=1e-6)
     assert part.launches.blocks.max() == 32
     facts = estimates(part).loc["cycles"]
     assert facts.value == pytest.approx(whole.summary["cycles"], rel=0.1)
     assert facts.low <= whole.summary["cycles"] <= facts.high
     assert "of them without all thread blocks" in part.warnings[0]
-    single = simulated(layers=1, n=8192, sample="launches=2,waves=4")
+    single = simulated(layers=1, n=4096, sample="launches=2,waves=4")
     assert estimates(single).refused.str.contains("nothing tells a spread|a largest").all()
+
+
+def test_a_trace_may_write_what_it_likes(tmp_path: Path) -> None:
+    path = tmp_path / "trace.h5"
+    workload = gpusim.load_workload(marking, overrides={"n": 4096, "layers": 5}, seed=1)
+    record_trace(workload, path)
+    tiny, trace = gpusim.load_model("tiny"), gpusim.load_workload(str(path))
+    whole = gpusim.simulate(tiny, trace)
+    part = gpusim.simulate(tiny, trace, sample="launches=2,waves=4")
+    assert part.launches.blocks.tolist() == [32] * len(part.launches)
+    assert part.summary["instructions"] == pytest.approx(whole.summary["instructions"], rel=0.02)
+    facts = estimates(part).loc["cycles"]
+    assert facts.low <= whole.summary["cycles"] <= facts.high
 
 
 @pytest.mark.long

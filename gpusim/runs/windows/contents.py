@@ -42,6 +42,11 @@ class Contents:
             "all launches are executed"
         )
 
+    @property
+    def may_change(self) -> bool:
+        """Whether there are any."""
+        return bool(self._sums)
+
     def _now(self) -> dict[str, int]:
         if self._memory is None:
             return {}

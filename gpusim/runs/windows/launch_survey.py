@@ -43,7 +43,7 @@ def choose_launches(
         _check_order(plan, number, launch)
         kind = kind_of(launch)
         kinds.append(kind)
-        if kind not in known and launch.blocks:
+        if contents.may_change and kind not in known and launch.blocks:
             known.add(kind)
             contents.look()
             for _ in launch.run_block(0, model.config.sm.warp_size):

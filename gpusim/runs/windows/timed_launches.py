@@ -14,6 +14,7 @@ from gpusim.runs.windows.contents import Contents
 from gpusim.runs.windows.launch_kinds import Kind, kind_of
 from gpusim.runs.windows.launch_plan import Chosen, LaunchPlan
 from gpusim.runs.windows.measured import Snapshot, Span
+from gpusim.traces.application import TraceLaunch
 from gpusim.workloads.sampling import SampledLaunch
 
 LOOK_CYCLES = 10
@@ -131,7 +132,7 @@ class TimedLaunches:
         """What runs of a launch, and where looks at it are kept while it does.
 
         These are three: when as many thread blocks have ended as the SMs hold, in the middle, and
-        when as many are left.
+        when as many are left.  Of a trace the first ones run, as it is read in order.
         """
         assert self.machine is not None
         looks: list[Snapshot] = []
@@ -139,7 +140,8 @@ class TimedLaunches:
         held = blocks_per_sm(self.machine.config.sm, launch) * len(self.tenant.sms)
         if waves is None or launch.copy is not None or not 0 < waves * held < blocks:
             return launch, looks
-        count, first = waves * held, self.plan.first_block(number, blocks)
+        count = waves * held
+        first = 0 if isinstance(launch, TraceLaunch) else self.plan.first_block(number, blocks)
         at = [held, count // 2, count - held]
         self.machine.env.start(self._look(self.machine, at, looks), onlooker=True)
         return SampledLaunch(launch, [(first + one) % blocks for one in range(count)]), looks

@@ -12,6 +12,6 @@ ORDERS = ("program", LAUNCH)
 LEAST_WINDOWS = 2
 MOST_WINDOWS = 100_000
 
-LEAST_WAVES = 3
+LEAST_WAVES = 4
 """Least thread blocks that are timed of a launch, as multiples of those that the SMs hold at once:
-the first ones, the last ones, and those between them that stand for all others."""
+the first ones, the last ones, and two between them, which stand for all others and are compared."""
