@@ -51,7 +51,7 @@ class Contents:
         if self._memory is None:
             return {}
         return {
-            array.name: zlib.crc32(memoryview(np.ascontiguousarray(array.data).view(np.uint8)))
+            array.name: zlib.crc32(np.ascontiguousarray(array.data).view(np.uint8).data)
             for array in self._memory.arrays
             if array.data.flags.writeable and not array.is_blank
         }
