@@ -47,16 +47,17 @@ class Contents:
         """Whether there are any."""
         return bool(self._sums)
 
-    def _now(self) -> dict[str, int]:
+    def _now(self) -> dict[tuple[int, str], int]:
+        """The sum of each array, by its place and name."""
         if self._memory is None:
             return {}
         return {
-            array.name: zlib.crc32(np.ascontiguousarray(array.data).view(np.uint8).data)
-            for array in self._memory.arrays
+            (place, array.name): zlib.crc32(np.ascontiguousarray(array.data).view(np.uint8).data)
+            for place, array in enumerate(self._memory.arrays)
             if array.data.flags.writeable and not array.is_blank
         }
 
     def look(self) -> str:
         """The name of an array that has changed since the last look; "": there is none."""
         before, self._sums = self._sums, self._now()
-        return next((name for name, one in self._sums.items() if one != before.get(name)), "")
+        return next((key[1] for key, one in self._sums.items() if one != before.get(key)), "")
