@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
-from attrs import field, fields, frozen
+from attrs import field, fields
 
 
 def count(description: str, unit: str = "1", *, later: bool = False, falls: bool = False) -> Any:
@@ -38,8 +38,7 @@ def is_largest(counter: str) -> bool:
     return counter.startswith("most_")
 
 
-@frozen
-class CounterRow:
+class CounterRow(NamedTuple):
     """One counter of one component for one application, as results store it.
 
     Attributes:

@@ -69,7 +69,15 @@ def structure(data: Mapping[str, Any], cls: type[T]) -> T:
         StructureError: keys that are unknown or missing, or values of the wrong type.
     """
     try:
-        return _CONVERTER.structure(data, cls)
+        return _QUICK.structure(data, cls)
+    except Exception:  # noqa: BLE001  (whatever it is, the other converter says where and why)
+        return _structure_with_places(data, cls)
+
+
+def _structure_with_places(data: Mapping[str, Any], cls: type[T]) -> T:
+    """As `structure`, by code that is longer to make, and collects each mistake with its place."""
+    try:
+        return _make_converter(places=True).structure(data, cls)
     except BaseValidationError as error:
         raise StructureError(list(_problems(error, ()))) from error
 
@@ -235,14 +243,17 @@ def _tables_only(inner: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return check
 
 
-def _make_converter() -> cattrs.Converter:
-    converter = cattrs.Converter(forbid_extra_keys=True, prefer_attrib_converters=False)
+def _make_converter(places: bool) -> cattrs.Converter:
+    """A converter of tables; `places`: whether its errors tell all mistakes and their places."""
+    converter = cattrs.Converter(
+        forbid_extra_keys=True, prefer_attrib_converters=False, detailed_validation=places
+    )
 
     def table(cls: Any) -> Callable[[Any, Any], Any]:
         return _tables_only(
             make_dict_structure_fn(cls, converter, _cattrs_forbid_extra_keys=True)
             if attrs.has(cls)
-            else mapping_structure_factory(cls, converter, detailed_validation=True)
+            else mapping_structure_factory(cls, converter, detailed_validation=places)
         )
 
     converter.register_structure_hook_factory(_is_table, table)
@@ -262,7 +273,7 @@ def _make_converter() -> cattrs.Converter:
     return converter
 
 
-_CONVERTER = _make_converter()
+_QUICK = _make_converter(places=False)
 
 
 def _problems(error: Exception, key: Key) -> Iterator[Problem]:

@@ -10,7 +10,14 @@ from gpusim.config.check_unified import check_unified
 from gpusim.config.node import NodeConfig
 from gpusim.config.schema import LRU, GpuConfig
 from gpusim.config.translation import TlbConfig
-from gpusim.core.errors import OptionError, UserError, nearest, own_code_errors, own_modules
+from gpusim.core.errors import (
+    OptionError,
+    UserError,
+    is_own,
+    nearest,
+    own_code_errors,
+    own_modules,
+)
 from gpusim.core.policy import Option, PolicyConfig
 from gpusim.core.registry import SLOT, Slot, find_policy, interface, make_policy
 from gpusim.core.replacement import make_replacement
@@ -23,7 +30,7 @@ from gpusim.hardware.tlb import FillPolicy, TlbArray, make_array, takes_sets
 from gpusim.hardware.walk import TableLayout
 from gpusim.machine.declared import signature
 from gpusim.machine.mock_site import SOME_FRAMES, SOME_PAGE, trial_site, trial_table_site
-from gpusim.machine.slots import cannot_be_made, lacks, positional_options, wrong_calls
+from gpusim.machine.slots import cannot_be_made, unfit
 
 _OPTION_TYPES: Mapping[str, tuple[type, ...]] = {
     "int": (int,),
@@ -220,10 +227,8 @@ def _check_policy(key: Key, slot: Slot, policy: PolicyConfig) -> Iterator[Proble
     except UserError as error:
         yield Problem(key, str(error))
         return
-    if message := lacks(slot, cls):
-        yield Problem(key, message)
-        return
-    if message := wrong_calls(slot, cls) or positional_options(slot, cls):
+    by_name = ":" not in policy.policy and not is_own(cls)  # tests see that it is fit
+    if not by_name and (message := unfit(slot, cls)):
         yield Problem(key, message)
         return
     problems = list(_check_options(key, policy, policy_options(cls)))

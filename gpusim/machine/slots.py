@@ -11,6 +11,11 @@ from gpusim.core.registry import Slot, interface
 from gpusim.machine.declared import abstract_names, declared_names, is_method, signature
 
 
+def unfit(slot: Slot, cls: type) -> str:
+    """Why `cls` cannot fill `slot`, with any options; empty if it can."""
+    return lacks(slot, cls) or wrong_calls(slot, cls) or positional_options(slot, cls)
+
+
 def lacks(slot: Slot, cls: type) -> str:
     """What `cls` lacks to fill `slot`; empty if nothing."""
     base = interface(slot).base

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 import gpusim
+from gpusim.core.registry import Slot, find_policy, policy_names
 from gpusim.machine import POLICY_ROOMS
+from gpusim.machine.slots import unfit
 from tests.quick import quick
 
 PACKAGE = Path(gpusim.__file__).parents[1]
@@ -33,6 +35,14 @@ def test_every_module_of_the_rooms_is_imported() -> None:
         names = {path.stem for path in folder.glob("*.py")} - {"__init__"}
         assert names
         assert {f"{room}.{name}" for name in names} <= sys.modules.keys()
+
+
+@pytest.mark.parametrize("slot", Slot)
+def test_every_policy_with_a_name_is_fit_for_its_slot(slot: Slot) -> None:
+    assert policy_names(slot)
+    assert {name: unfit(slot, find_policy(slot, name)) for name in policy_names(slot)} == {
+        name: "" for name in policy_names(slot)
+    }
 
 
 @pytest.mark.parametrize("room", quick(["core.replacement", "hardware.tlb"], "core.replacement"))

@@ -18,15 +18,20 @@ from gpusim.core.warp_program import COVERED_SHIFT, INACTIVE, SECTOR_BYTES
 _BYTES: Final[i64] = 8
 """Of an address."""
 
+_COVERED: Final[i64] = COVERED_SHIFT
+_WHOLE: Final[i64] = (1 << SECTOR_BYTES) - 1
+"""All bytes of a sector, a bit each."""
+
 
 def transactions_by_lane(
-    lanes: bytes, covers: bytes, shape: tuple[int, int, int], line_bytes: int
+    lanes: bytes, stored: bytes, shape: tuple[int, int, int], line_bytes: int
 ) -> tuple[bytes, IntList, list[int]]:
     """Transactions of addresses, ordered by warp, then instruction, then lane.
 
     Args:
         lanes: int64 addresses, in the order of the axes of `shape`.
-        covers: a byte an address, whether its sector is written in whole; empty: not needed.
+        stored: a byte an instruction, the bytes that a lane of it stores, for sectors that are
+            written in whole (`COVERED_SHIFT`); empty: these need not be told.
         shape: instructions, warps and lanes.
         line_bytes: line size.
 
@@ -40,9 +45,11 @@ def transactions_by_lane(
     shift: i64 = line_bytes.bit_length() - 1
     within: i64 = line_bytes // SECTOR_BYTES - 1
     sector_shift: i64 = SECTOR_BYTES.bit_length() - 1
-    covered: i64 = COVERED_SHIFT
+    parts = within + 1
+    byte: i64 = SECTOR_BYTES - 1
     no_lane: i64 = INACTIVE
-    marks = len(covers) > 0
+    marks = len(stored) > 0
+    written = vec[i64](capacity=64)
     counts = BytesWriter()
     lines = vec[i64](capacity=64)
     masks = vec[i64](capacity=64)
@@ -53,29 +60,58 @@ def transactions_by_lane(
             place: i64 = -1
             line: i64 = no_lane
             mask: i64 = 0
+            size: i64 = stored[instruction] if marks else 0
             begin: i64 = (instruction * warps + warp) * width
             for number in range(begin, begin + width):
                 address = read_i64_le(lanes, number * _BYTES)
                 if address == no_lane:
                     continue
-                bit: i64 = i64(1) << (address >> sector_shift & within)
-                if marks and covers[number]:
-                    bit |= bit << covered
-                if address >> shift == line:
-                    mask |= bit
-                    continue
-                if place >= 0:
-                    masks[place] |= mask
-                line = address >> shift
-                mask = bit
-                place = first
-                while place < found and lines[place] != line:
-                    place += 1
-                if place == found:
-                    lines = append(lines, line)
-                    masks = append(masks, 0)
-                    found += 1
+                sector = address >> sector_shift & within
+                if address >> shift != line:
+                    if place >= 0:
+                        masks[place] |= mask
+                    line = address >> shift
+                    mask = 0
+                    place = first
+                    while place < found and lines[place] != line:
+                        place += 1
+                    if place == found:
+                        lines = append(lines, line)
+                        masks = append(masks, 0)
+                        found += 1
+                mask |= i64(1) << sector
+                if size:
+                    room = (found - first) * parts
+                    while i64(len(written)) < room:
+                        written = append(written, 0)
+                    written[(place - first) * parts + sector] |= _bytes(size) << (address & byte)
             if place >= 0:
                 masks[place] |= mask
+            if size:
+                _mark_whole(masks, first, found, written, parts)
             write_i64_le(counts, found - first)
     return counts.getvalue(), list_of(lines), boxed(masks)
+
+
+def _bytes(count: i64) -> i64:
+    """The first bytes of a sector, a bit each."""
+    return (i64(1) << count) - 1
+
+
+def _mark_whole(
+    masks: vec[i64], first: i64, end: i64, written: vec[i64], parts: i64
+) -> None:
+    """Mark the sectors of an instruction's transactions that are written in whole; forget bytes.
+
+    Args:
+        masks: sectors of transactions; those of the instruction are from `first` up to `end`.
+        written: their bytes by transaction, then sector; all are 0 afterwards.
+        parts: sectors of a line.
+    """
+    count = (end - first) * parts
+    place: i64 = 0
+    while place < count:
+        if written[place] == _WHOLE:
+            masks[first + place // parts] |= i64(1) << (place % parts + _COVERED)
+        written[place] = 0
+        place += 1

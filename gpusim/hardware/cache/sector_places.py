@@ -6,9 +6,9 @@ for several takes a place in the MSHR of each.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
+from gpusim.core.unboxed import IntDict
 from gpusim.core.warp_program import COVERED_SHIFT
 
 ROOM: Final = 0
@@ -17,6 +17,9 @@ MERGE_LIST: Final = 1
 """The MSHR of a sector that is on its way has no room."""
 REGISTERS: Final = 2
 """All MSHRs are taken."""
+
+_LINE_SHIFT: Final = COVERED_SHIFT.bit_length() - 1
+"""Above the number of a sector in its line, the line."""
 
 
 class SectorPlaces:
@@ -30,7 +33,8 @@ class SectorPlaces:
     def __init__(self, registers: int, merge: int) -> None:
         self._registers = registers
         self._merge = merge
-        self._waiting: dict[int, int] = {}
+        self._waiting: IntDict[int] = IntDict()
+        """Requests by sector, numbered among those of all lines."""
 
     def __str__(self) -> str:
         return f"{len(self._waiting)} of {self._registers} MSHRs of sectors"
@@ -38,29 +42,33 @@ class SectorPlaces:
     def full(self, line: int, missing: int) -> int:
         """Why a miss on some sectors of a line has to wait; `ROOM` if it need not."""
         waiting, new = self._waiting, 0
-        for sector in _sectors(line, missing):
-            count = waiting.get(sector, 0)
-            if count >= self._merge:
-                return MERGE_LIST
-            new += not count
+        sector = line << _LINE_SHIFT
+        while missing:
+            if missing & 1:
+                count = waiting.get(sector, 0)
+                if count >= self._merge:
+                    return MERGE_LIST
+                new += not count
+            missing >>= 1
+            sector += 1
         return REGISTERS if new and len(waiting) + new > self._registers else ROOM
 
     def take(self, line: int, missing: int) -> None:
         """A request waits for these sectors of a line."""
         waiting = self._waiting
-        for sector in _sectors(line, missing):
-            waiting[sector] = waiting.get(sector, 0) + 1
+        sector = line << _LINE_SHIFT
+        while missing:
+            if missing & 1:
+                waiting[sector] = waiting.get(sector, 0) + 1
+            missing >>= 1
+            sector += 1
 
     def give_back(self, line: int, came: int) -> None:
         """These sectors of a line have come: none of their requests waits for them any more."""
-        for sector in _sectors(line, came):
-            self._waiting.pop(sector, None)
-
-
-def _sectors(line: int, mask: int) -> Iterator[int]:
-    """Numbers of the sectors of a line in a mask, among those of all lines."""
-    first = line << COVERED_SHIFT.bit_length() - 1
-    while mask:
-        lowest = mask & -mask
-        yield first + lowest.bit_length() - 1
-        mask ^= lowest
+        waiting = self._waiting
+        sector = line << _LINE_SHIFT
+        while came:
+            if came & 1 and sector in waiting:
+                del waiting[sector]
+            came >>= 1
+            sector += 1

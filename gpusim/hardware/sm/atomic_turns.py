@@ -35,16 +35,51 @@ def add_turns(
             the sectors (`BYTES_SHIFT`).
     """
     lines, sectors = found
-    part_words, line_parts = grain // WORD_BYTES, line_bytes // grain
-    for operation, warp, places in transactions_of(is_atomic, counts):
-        address = chunk.address[operation, warp]
-        words, lanes = np.unique(address[address != INACTIVE] // WORD_BYTES, return_counts=True)
-        changes: dict[int, list[int]] = {}
-        for part, number in zip((words // part_words).tolist(), lanes.tolist(), strict=True):
-            changes.setdefault(part, []).append(number)
-        turns: dict[int, int] = {}
-        for part, numbers in changes.items():
-            line, whole = part // line_parts, min(numbers) if len(numbers) == part_words else 0
-            turns[line] = turns.get(line, 0) + max(numbers) - whole + (whole << WHOLE_TURNS)
+    accesses = list(transactions_of(is_atomic, counts))
+    if not accesses:
+        return
+    address = chunk.address[[one[0] for one in accesses], [one[1] for one in accesses]]
+    turns = _turns_of_lines(address, line_bytes, grain)
+    for (_, _, places), of_line in zip(accesses, turns, strict=True):
         for place in places:
-            sectors[place] |= turns[lines[place]] << BYTES_SHIFT
+            sectors[place] |= of_line[lines[place]] << BYTES_SHIFT
+
+
+def _turns_of_lines(
+    address: NDArray[np.int64], line_bytes: int, grain: int
+) -> list[dict[int, int]]:
+    """The turns of each line that an atomic changes, for all atomics at once.
+
+    Args:
+        address: (n, lanes) of n atomics, each of which has a lane that takes part.
+        line_bytes, grain: as in `add_turns`.
+    """
+    atomic = np.broadcast_to(np.arange(len(address))[:, None], address.shape)
+    active = address != INACTIVE
+    atomic, word = atomic[active], address[active] // WORD_BYTES
+    order = np.lexsort((word, atomic))
+    atomic, word = atomic[order], word[order]
+    begins = _begins(atomic, word)
+    lanes = np.diff(begins, append=len(word))
+    atomic, part = atomic[begins], word[begins] // (grain // WORD_BYTES)
+    begins = _begins(atomic, part)
+    words = np.diff(begins, append=len(part))
+    least = np.minimum.reduceat(lanes, begins)
+    whole = np.where(words == grain // WORD_BYTES, least, 0)
+    turns = np.maximum.reduceat(lanes, begins) - whole + (whole << WHOLE_TURNS)
+    atomic, line = atomic[begins], part[begins] // (line_bytes // grain)
+    begins = _begins(atomic, line)
+    turns = np.add.reduceat(turns, begins)
+    found: list[dict[int, int]] = [{} for _ in address]
+    for of, name, number in zip(
+        atomic[begins].tolist(), line[begins].tolist(), turns.tolist(), strict=True
+    ):
+        found[of][name] = number
+    return found
+
+
+def _begins(major: NDArray[np.int64], minor: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where runs of equal pairs begin."""
+    new = np.ones(len(major), dtype=np.bool_)
+    new[1:] = (major[1:] != major[:-1]) | (minor[1:] != minor[:-1])
+    return np.flatnonzero(new)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
@@ -100,8 +101,7 @@ def coalesce(chunk: LaneChunk, coalescing: Coalescing) -> list[Segment]:
     passes = None
     if coalescing.passes is not None:
         passes = np.zeros_like(args)
-        found = np.array(list(lines), dtype=np.int64)
-        passes[:, memory] = coalescing.passes.of_chunk(chunk, counts, found)
+        passes[:, memory] = coalescing.passes.of_chunk(chunk, counts, lines)
     places = None
     if chunk.place is not None:
         places = np.full(len(chunk.kind), NO_PLACE)
@@ -112,23 +112,54 @@ def coalesce(chunk: LaneChunk, coalescing: Coalescing) -> list[Segment]:
     if (grain := coalescing.atomic_grain) > 0:
         atomics = np.isin(chunk.kind[memory], _ATOMICS)
         add_turns(chunk, atomics, line_bytes, min(grain, line_bytes), counts, (lines, sectors))
+    columns = _columns(chunk.active, chunk.kind, args, passes, places)
     segments = []
     first = 0
-    for warp, number in enumerate(counts.sum(axis=1).tolist()):
+    for (kinds, arguments, passing, place), number in zip(
+        columns, counts.sum(axis=1).tolist(), strict=True
+    ):
         last = first + number
-        active = chunk.active[:, warp]
         segments.append(
             Segment(
-                chunk.kind[active].tobytes(),
-                args[warp][active].tolist(),
-                between(lines, first, last),
-                sectors[first:last],
-                [] if passes is None else passes[warp][active].tolist(),
-                [] if places is None else places[active].tolist(),
+                kinds, arguments, between(lines, first, last), sectors[first:last], passing, place
             )
         )
         first = last
     return segments
+
+
+def _columns(
+    active: NDArray[np.bool_],
+    kind: NDArray[np.uint8],
+    args: NDArray[np.int64],
+    passes: NDArray[np.int64] | None,
+    places: NDArray[np.int64] | None,
+) -> Iterator[tuple[bytes, list[int], list[int], list[int]]]:
+    """Of each warp, what it executes of n operations: kinds, arguments, passes and places.
+
+    Most warps execute all of them, which needs no array of the warp's own.
+
+    Args:
+        active: (n, warps) which warps execute each.
+        kind, places: (n,) of all warps.
+        args, passes: (warps, n).
+    """
+    all_kinds = kind.tobytes()
+    all_args = args.tolist()
+    all_passes = [[] for _ in all_args] if passes is None else passes.tolist()
+    all_places = [] if places is None else places.tolist()
+    full: list[bool] = active.all(axis=0).tolist()
+    for warp, runs_all in enumerate(full):
+        if runs_all:
+            yield all_kinds, all_args[warp], all_passes[warp], all_places
+            continue
+        own = np.flatnonzero(active[:, warp])
+        yield (
+            kind[own].tobytes(),
+            args[warp, own].tolist(),
+            [] if passes is None else passes[warp, own].tolist(),
+            [] if places is None else places[own].tolist(),
+        )
 
 
 def _lists_of_transactions(
@@ -138,12 +169,13 @@ def _lists_of_transactions(
     if not MYPYC:
         counts, lines, sectors = transactions_of(chunk, coalescing)
         return counts, IntList(lines.tolist()), sectors.tolist()
-    covers = b""
-    if coalescing.covered and (chunk.kind == STORE).any():
-        covers = lanes_that_cover(chunk).tobytes()
+    stored = b""
+    if coalescing.covered:
+        stores = chunk.kind[IS_MEMORY[chunk.kind]] == STORE
+        stored = np.where(stores, chunk.size, 0).astype(np.uint8).tobytes()
     shape = chunk.address.shape
     each, found, masks = transactions_by_lane(
-        chunk.address.tobytes(), covers, shape, coalescing.line_bytes
+        chunk.address.tobytes(), stored, shape, coalescing.line_bytes
     )
     return np.frombuffer(each, dtype=np.int64).reshape(shape[1], shape[0]), found, masks
 

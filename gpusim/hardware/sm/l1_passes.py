@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from gpusim.config.schema import L1Config
 from gpusim.core.bank_conflicts import WORD_BYTES, bank_passes
 from gpusim.core.interleaving import folded
+from gpusim.core.unboxed import IntList
 from gpusim.core.warp_program import INACTIVE, LEAST_SHIFT, PASSES, LaneChunk
 
 
@@ -42,7 +43,7 @@ class L1Passes:
         return None if config.banks is None else cls(config.banks.tags, int(config.banks.width))
 
     def of_chunk(
-        self, chunk: LaneChunk, counts: NDArray[np.int64], lines: NDArray[np.int64]
+        self, chunk: LaneChunk, counts: NDArray[np.int64], lines: IntList
     ) -> NDArray[np.int64]:
         """Passes of the memory operations of a chunk, with the least ones (`LEAST_SHIFT`).
 
@@ -57,12 +58,16 @@ class L1Passes:
         active = (chunk.address != INACTIVE).sum(axis=2).T
         bytes_asked = active * np.maximum(chunk.size, WORD_BYTES)
         least = np.maximum(-(-bytes_asked // self.width), active > 0)
-        passes = np.maximum(least, self._by_tags(counts, lines))
+        if counts.max(initial=0) <= 1:
+            passes = np.maximum(least, counts)
+        else:
+            found = np.array(list(lines), dtype=np.int64)
+            passes = np.maximum(least, self._by_tags(counts, found))
         several = np.flatnonzero((counts > 1).any(axis=0) | (chunk.size > WORD_BYTES))
         for size in sorted(set(chunk.size[several].tolist())):
             rows = several[chunk.size[several] == size]
-            found = bank_passes(chunk.address[rows].reshape(-1, chunk.address.shape[2]), size)
-            banks = found.reshape(len(rows), -1).T
+            by_row = bank_passes(chunk.address[rows].reshape(-1, chunk.address.shape[2]), size)
+            banks = by_row.reshape(len(rows), -1).T
             passes[:, rows] = np.maximum(passes[:, rows], banks)
         packed: NDArray[np.int64] = np.minimum(passes, PASSES) | least << LEAST_SHIFT
         return packed

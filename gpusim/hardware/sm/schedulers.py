@@ -11,11 +11,14 @@ from mypy_extensions import mypyc_attr
 from gpusim.core.policy import Policy
 from gpusim.core.registry import Slot, open_slot, register_policy
 from gpusim.core.structures import Dimensions, Storage
-from gpusim.core.unboxed import IntList, position
+from gpusim.core.unboxed import Fifo, IntFifo, IntList, position
 from gpusim.hardware.sm.ledger import Accountable
 
 _SLOT_SHIFT: Final = 40
 """Above the age of a warp, its slot, where ready warps are ordered by both."""
+
+_ROUND: Final = (1 << 60) - 1
+"""Behind the last slot comes the first one again."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -126,26 +129,27 @@ class LooseRoundRobin(WarpScheduler):
     greedy = False
 
     def __init__(self) -> None:
-        self._ready: list[Schedulable] = []
-        self._order = IntList()
+        self._ready: Fifo[Schedulable] = Fifo()
+        """In the order in which they are next: the one that has just issued goes to the end."""
+        self._order = IntFifo()
         """Of each, its slot, and below that its age."""
         self._next = 0
         """Where the slots begin that are next."""
 
     def add(self, warp: Schedulable) -> None:
         order = warp.warp_slot << _SLOT_SHIFT | warp.age
-        place = position(self._order, order, 0)
-        self._order.insert(place, order)
+        orders, begin = self._order, self._next
+        ahead, place = order - begin & _ROUND, len(orders)
+        while place and orders[place - 1] - begin & _ROUND >= ahead:
+            place -= 1
+        orders.insert(place, order)
         self._ready.insert(place, warp)
 
     def pick(self) -> Schedulable | None:
         if not self._ready:
             return None
-        index = position(self._order, self._next, 0)
-        if index == len(self._ready):
-            index = 0
-        self._order.pop(index)
-        warp = self._ready.pop(index)
+        self._order.pop(0)
+        warp = self._ready.pop(0)
         self._next = warp.warp_slot + 1 << _SLOT_SHIFT
         return warp
 

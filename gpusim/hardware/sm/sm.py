@@ -42,8 +42,12 @@ _SHARED_LOAD: Final = int(Op.SHARED_LOAD)
 _SHARED_STORE: Final = int(Op.SHARED_STORE)
 _UNITS: Final = int(Op.UNITS)
 _DELAY: Final = int(Op.DELAY)
-_LATER: Final = STALLED - 1
-"""Instead of what `live` returns: nothing was done yet."""
+_AGAIN: Final = STALLED - 1
+"""Instead of what `live` returns: the warp waits, and tries again then."""
+_OVER: Final = STALLED - 2
+"""Instead of what `live` returns: the operation is over, and took no cycle."""
+_IN_PARTS: Final = STALLED - 3
+"""Instead of what `live` returns: nothing was done yet, as the operation waits in between."""
 _COHERENT_LOAD: Final = int(Op.COHERENT_LOAD)
 _INVALIDATE: Final = int(Op.INVALIDATE)
 _KIND_OF_OP: Final = [KIND_OF_OP.get(op, _LOAD) for op in range(max(Op) + 1)]
@@ -203,13 +207,16 @@ class Sm(Component, Home, Turning, Executing):
         while warp.op != NOTHING or (not warp.ending and warp.take_up()):
             op, arg = warp.op, warp.arg
             if op > _PACE:
-                cycles = _LATER if warp.rare is not None else self._at_once(warp, op, arg, now)
-                if cycles != _LATER:
+                cycles = _IN_PARTS if warp.rare is not None else self._whole(warp, op, arg, now)
+                if cycles == _AGAIN:
+                    return STALLED
+                if cycles >= STALLED:
                     warp.op = NOTHING
                     return cycles
-                now = self._rare(warp, now)
-                if warp.rare is not None:
-                    return now
+                if cycles == _IN_PARTS:
+                    now = self._rare(warp, now)
+                    if warp.rare is not None:
+                        return now
             elif op == _COMPUTE:
                 if warp.left:
                     return self.issue_ports[warp.issue_port].run(warp, now)
@@ -252,7 +259,7 @@ class Sm(Component, Home, Turning, Executing):
         try:
             if warp.rare is not None:
                 return warp.rare.send(now)
-            warp.rare = self._asked_for(warp, op, arg, now)
+            warp.rare = self._beside(warp, op, arg, now)
             return next(warp.rare)
         except StopIteration as ended:
             warp.rare = None
@@ -295,52 +302,42 @@ class Sm(Component, Home, Turning, Executing):
         self._count_load(warp, access, now)
         return (yield self._issue_cycles)
 
-    def _asked_for(self, warp: Warp, kind: int, arg: int, now: int) -> Rare:
-        """An operation of a rare kind, or one that this SM has asked for."""
-        if kind == _INVALIDATE:
-            self.lsu.l1.clear()
-            return now
-        if kind <= _FETCH or kind == _COHERENT_LOAD:
-            return (yield from self._beside(warp, kind, arg, now))
-        if kind == _UNITS or kind == _DELAY:
-            return now  # of no cycles
-        return (yield from self._follow_shared(warp, kind, arg, now))
-
-    def _at_once(self, warp: Warp, kind: int, arg: int, now: int) -> int:
-        """Do what an operation asks for that need not wait before it.
+    def _whole(self, warp: Warp, kind: int, arg: int, now: int) -> int:
+        """Do an operation that this SM has asked for, or empty the L1 cache.
 
         Returns:
-            what `live` returns; `_LATER`: nothing was done.
+            what `live` returns; `_AGAIN`, `_OVER` or `_IN_PARTS`.
         """
+        if kind == _SHARED_LOAD or kind == _SHARED_STORE:
+            return self._follow_shared(warp, kind, arg, now)
         if kind == _UNITS:
-            return arg or _LATER
-        if kind == _DELAY and arg:
+            return arg or _OVER
+        if kind == _DELAY:
+            if not arg:
+                return _OVER
             self.ledger.enter(warp, _COMPUTING, now)
             self._timers.send(warp, arg)
             return STALLED
-        if kind != _SHARED_LOAD and kind != _SHARED_STORE:
-            return _LATER
-        if self._shared.free - self._shared.queue > now:
-            return _LATER
-        if kind == _SHARED_LOAD and len(warp.outstanding) >= self._max_loads:
-            return _LATER
-        self._pass_shared(warp, kind, arg, now)
-        return self._issue_cycles
+        if kind == _INVALIDATE:
+            self.lsu.l1.clear()
+            return _OVER
+        return _IN_PARTS
 
-    def _follow_shared(self, warp: Warp, kind: int, arg: int, now: int) -> Rare:
-        """A shared-memory access that the warp does not wait for, or not yet.
+    def _follow_shared(self, warp: Warp, kind: int, arg: int, now: int) -> int:
+        """A shared-memory access that the warp does not wait for, or not yet; as `_whole`.
 
         As many passes may be due as the load/store unit queues instructions.
         """
-        while kind == _SHARED_LOAD and len(warp.outstanding) >= self._max_loads:
+        if kind == _SHARED_LOAD and len(warp.outstanding) >= self._max_loads:
             self._wait_for_oldest(warp, now)
-            now = yield STALLED
-        while (behind := self._shared.free - self._shared.queue - now) > 0:
+            return _AGAIN
+        behind = self._shared.free - self._shared.queue - now
+        if behind > 0:
             self.ledger.enter(warp, _SHARED_MEMORY, now)
             self._timers.send(warp, behind)
-            now = yield STALLED
+            return _AGAIN
         self._pass_shared(warp, kind, arg, now)
-        return (yield self._issue_cycles)
+        return self._issue_cycles
 
     def _pass_shared(self, warp: Warp, kind: int, arg: int, now: int) -> None:
         """Let a shared-memory access pass; a load is outstanding until it has its data."""

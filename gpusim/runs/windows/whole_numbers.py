@@ -66,7 +66,7 @@ class WholeNumbers:
         counted = [row.value for row in self.rows]
         values: NDArray[np.int64] = np.where(self._largest, counted, whole.values)
         return [
-            evolve(row, value=value) for row, value in zip(self.rows, values.tolist(), strict=True)
+            row._replace(value=value) for row, value in zip(self.rows, values.tolist(), strict=True)
         ]
 
     def _applications(self, whole: Whole) -> list[ApplicationFacts]:
