@@ -18,7 +18,7 @@ _WHOLE = 0.99
 """A share of an expected number that is not exceeded before the end."""
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class HowFar:
     """How far a run is.
 

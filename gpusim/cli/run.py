@@ -99,7 +99,7 @@ def run(
         show_repeated(results, what, everything=everything, as_json=as_json)
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Chosen:
     """The machine and the program of a command line.
 
@@ -129,7 +129,7 @@ class Chosen:
         return load_model(self.model, self.variants, shifted)
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Planned:
     """One run of a command line.
 

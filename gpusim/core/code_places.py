@@ -13,7 +13,7 @@ MOST_PLACES = 1 << 20
 """Places that are kept apart (our choice): the largest kernels have some ten thousand."""
 
 
-@frozen
+@frozen(repr=False)
 class CodePlace:
     """Where in the code of a program an instruction stands.
 

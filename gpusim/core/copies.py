@@ -7,7 +7,7 @@ from collections.abc import Callable
 from attrs import frozen
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Copy:
     """What a launch does that only moves bytes.
 

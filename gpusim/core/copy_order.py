@@ -8,7 +8,7 @@ from gpusim.core.copies import Copy
 from gpusim.core.engine import Port
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class CopyOrder:
     """A copy that an engine is to execute.
 

@@ -12,7 +12,7 @@ from gpusim.core.streams import IN_TURN, StreamUse, made_use
 from gpusim.core.warp_program import LaneChunk
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class MappingCall:
     """Some pieces of a reserved array are mapped or unmapped, one after the other.
 

@@ -26,7 +26,7 @@ INSTRUCTIONS = "instructions"
 """The headline number by whose thousands rates such as MPKI are stated."""
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Scope:
     """What headline numbers are made of: a run, or one application up to the end of its first run.
 
@@ -62,7 +62,7 @@ class Formula(ABC):
         """The number, for the components of some paths together."""
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class _Single(Formula):
     """A formula of one sum of counters."""
 
@@ -93,7 +93,7 @@ class PerCycle(_Single):
         return ratio(_total(paths, self.counters, scope), scope.cycles)
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class MeanPerCycle(_Single):
     """The mean of all instances by the cycles of the run: how long one of them is in use."""
 
@@ -103,7 +103,7 @@ class MeanPerCycle(_Single):
         return ratio(sum(each), len(each) * scope.cycles)
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class GigabytesPerSecond(_Single):
     """Counters of bytes, by the simulated time."""
 
@@ -114,7 +114,7 @@ class GigabytesPerSecond(_Single):
         return ratio(moved, scope.cycles, scope.core_hertz / 1e9)
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class PerKiloInstruction(_Single):
     """By a thousand warp instructions."""
 
@@ -124,7 +124,7 @@ class PerKiloInstruction(_Single):
         return ratio(_total(paths, self.counters, scope), scope.instructions, 1000)
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Most(_Single):
     """The largest of all instances."""
 
@@ -133,7 +133,7 @@ class Most(_Single):
         return max((value for values in each for value in values), default=None)
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class _Pair(Formula):
     """A formula of two sums of counters."""
 
@@ -155,7 +155,7 @@ class Ratio(_Pair):
         return ratio(_total(paths, self.part, scope), _total(paths, self.whole, scope))
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class RatioIfCounted(_Pair):
     """One sum by another one, for a part that is 0 only where the machine does not count it."""
 
@@ -166,7 +166,7 @@ class RatioIfCounted(_Pair):
         return ratio(part, _total(paths, self.whole, scope)) if part else None
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class MeanRatio(_Pair):
     """The mean of the ratios of the instances that have one."""
 

@@ -26,7 +26,7 @@ class PolicyConfig:
     options: Mapping[str, Option] = field(factory=dict)
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Ending:
     """A run that has ended, as its policies see it.
 

@@ -47,7 +47,7 @@ class Slot(StrEnum):
     FRAME_GUESS = "frame guess"
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Interface:
     """What a slot asks of a policy.
 

@@ -68,7 +68,7 @@ class Pages(Protocol):
         """Make one large page of `pages` pages where they lie; their translations stay valid."""
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class StageMemory:
     """The memory behind a stage, in which it may keep what does not fit beside a TLB.
 

@@ -52,7 +52,7 @@ class StageRead(MemoryRequest):
         self.waits = waits
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class StageCounters:
     """What one stage of a user's own did for one application."""
 

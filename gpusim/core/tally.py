@@ -14,7 +14,7 @@ from gpusim.core.errors import nearest
 _TERM = re.compile(r"(?:(\d+) \* )?(?:([\w/-]+)\.)?(\w+)")
 
 
-@frozen
+@frozen(repr=False)
 class Term:
     """A counter in a sum.
 
@@ -29,7 +29,7 @@ class Term:
     counter: str
 
 
-@frozen
+@frozen(repr=False)
 class Sum:
     """A sum of counters; as text ``"lookups - 2 * hits + walk.requests"``.
 

@@ -109,7 +109,7 @@ class Unit(IntEnum):
     TENSOR = 4
 
 
-@frozen
+@frozen(repr=False)
 class Asked:
     """What a machine asks of a program, beside its accesses, arithmetic and barriers.
 
@@ -193,7 +193,7 @@ INACTIVE: Final = -1
 """The address of a lane that takes no part in an instruction."""
 
 
-@define
+@define(eq=False, repr=False)
 class LaneChunk:
     """A piece of a thread block's execution, before coalescing.
 

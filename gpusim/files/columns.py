@@ -8,7 +8,7 @@ TEXT = "text"
 """The type of a column of UTF-8 strings, stored with a fixed length."""
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Column:
     """One dataset.
 
@@ -31,7 +31,7 @@ class Column:
     flags: tuple[str, ...] = ()
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Table:
     """A group of columns of equal length.
 

@@ -35,7 +35,7 @@ _LONG_KEY = re.compile(
 """A dotted key that a parser takes time for, by the square of its dots."""
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Note:
     """What stands beside a key: its line, counted from 1, and its comment."""
 
@@ -43,7 +43,7 @@ class Note:
     comment: str
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Document:
     """A TOML file.
 

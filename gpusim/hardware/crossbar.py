@@ -27,7 +27,7 @@ _WALK: Final = int(Kind.WALK)
 _HEADER_BYTES: Final = 8
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class NetworkCounters:
     """What one network carried."""
 
@@ -208,7 +208,7 @@ class OwnReturn(Sink):
         self._entrance.send(item, extra_cycles)
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class NetworkSite:
     """Where a network stands in a machine.
 
@@ -228,7 +228,7 @@ class NetworkSite:
     index: int = 0
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Ways:
     """The ways through a network.
 

@@ -25,7 +25,7 @@ from gpusim.machine.translation import TranslationStages
 from gpusim.machine.virtual_caches import leading_names
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class SidePath:
     """A side cache as it was built.
 

@@ -18,7 +18,7 @@ from gpusim.hardware.node import make_topology
 from gpusim.machine.tenants import Tenant
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Part:
     """Some channels, and the memory that lies on them.
 
@@ -34,7 +34,7 @@ class Part:
     size: int
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Partitions:
     """Which SMs and L2 banks of a GPU lie in the same part of the chip.
 
@@ -74,7 +74,7 @@ class Partitions:
         return self.far if self.of_sm[sm] != self.of_bank[bank] else 0
 
 
-@frozen
+@frozen(repr=False)
 class Side:
     """A side cache, and the SMs that it serves.
 
@@ -91,7 +91,7 @@ class Side:
     sms: range
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Domain:
     """SMs with a memory system of their own: the whole GPU, a MIG instance, or a GPU of a node.
 

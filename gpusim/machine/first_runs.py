@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gpusim.machine.machine import Machine
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class FirstRun:
     """What an application did in its first run.
 

@@ -22,7 +22,7 @@ from gpusim.machine.pages import Pages
 from gpusim.machine.tenants import Tenant
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class MappingCallCounters:
     """What calls of one application's host mapped and unmapped."""
 
@@ -33,7 +33,7 @@ class MappingCallCounters:
     call_pages_resident: int = count("smallest pages of such arrays with a frame now", falls=True)
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class MappingDriverCounters:
     """How long the host's driver mapped and unmapped, for all applications together."""
 

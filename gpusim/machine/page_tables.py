@@ -33,7 +33,7 @@ _TABLE_SHARE, _ROOM = 64, 4
 map all of it."""
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class PageTables:
     """The page tables of a machine.
 

@@ -51,7 +51,7 @@ _TIMES_IN_VAIN, _PAGES_IN_VAIN = 10, 100
 where it holds few [our choice]."""
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class PagingSite:
     """Where demand paging stands in a machine.
 

@@ -22,7 +22,7 @@ from gpusim.machine.domains import Domain, gpus_of
 from gpusim.machine.tenants import Tenant
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class SchedulerSite:
     """The machine around block schedulers.
 

@@ -9,7 +9,7 @@ from attrs import frozen
 from gpusim.core.warp_program import Application
 
 
-@frozen
+@frozen(repr=False)
 class Tenant:
     """An application and the SMs that it runs on.
 

@@ -12,7 +12,7 @@ from gpusim.runs.run_length import MOST, SCALES
 from gpusim.runs.windows.words import LAUNCH, LEAST_WAVES, LEAST_WINDOWS, ORDERS
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Amount:
     """A whole number of something.
 
@@ -59,7 +59,7 @@ class Blocks(Amount):
     unit = "blocks"
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class IpcStable:
     """Stop when the IPC is stable (PKA, MICRO 2021, §3.2).
 
@@ -77,7 +77,7 @@ class IpcStable:
         return f"ipc-stable({self.deviation * 100:g} %, {self.windows} windows, {self.length})"
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Windows:
     """Windows of a program that are timed, to estimate the whole program.
 

@@ -19,7 +19,7 @@ _Getter = tuple[tuple[str, ...], Callable[[Any], tuple[int, ...]]]
 """Names of counters, and what reads them of an object."""
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class _Layout:
     """Where each counter of an application is among the values that are read.
 

@@ -18,7 +18,7 @@ from gpusim.core.tally import Tally
 from gpusim.results.run_data import ApplicationFacts, SummaryValue
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class StateSums:
     """In which states warps spent their cycles.
 

@@ -29,7 +29,7 @@ _LENGTH = (
 )
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class _Amount:
     """What an application has counted: up to a moment, or between two.
 
@@ -52,7 +52,7 @@ class _Amount:
         )
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class _Kernel:
     """All launches of one kernel by an application.
 

@@ -22,7 +22,7 @@ REPORT_SECONDS = 0.25
 """How often it reports, in real time: a sample costs as much as hundreds of events."""
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Activity:
     """What happened in some cycles.
 
@@ -76,7 +76,7 @@ def _less(counts: Mapping[str, int], before: Mapping[str, int]) -> dict[str, int
     return {name: count - before[name] for name, count in counts.items()}
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Progress:
     """How far a run is, and what it is doing.
 

@@ -24,7 +24,7 @@ _HDF5_ENDINGS = ("", ".h5", ".hdf5", ".hdf", ".nc", ".nc4")
 """Endings of names of results; readers of netCDF read them, too."""
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class OptionFacts:
     """How commands and sweeps take an option.
 

@@ -39,7 +39,7 @@ from gpusim.traces.warp_width import width_notice
 from gpusim.workloads.workload import Workload
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Ended:
     """What was run, and how.
 

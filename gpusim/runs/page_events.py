@@ -45,7 +45,7 @@ VIRTUAL_ONLY = ("protect", "probe")
 pages that a CPU could ask for."""
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class PageEvent:
     """Something that happens to a page.
 

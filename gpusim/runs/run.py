@@ -51,7 +51,7 @@ AnyPace = SkipFirst | MeasuringPace | Replay | TimedLaunches | None
 """What of the programs is not timed; None: nothing."""
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Observers:
     """What looks on while a machine runs, and is no option of the run.
 

@@ -15,7 +15,7 @@ from gpusim.runs.run_length import SCALES
 _FORM = re.compile(r"([0-9]{1,18})\s*([kMG]?)\s*(launches|blocks|instructions)")
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class SkipFirst(Pace):
     """Skips the first launches, blocks or warp instructions of each application.
 

@@ -57,7 +57,7 @@ class StopRule:
     watch: Callable[[int], Watch]
 
 
-@define
+@define(eq=False, repr=False)
 class _Cycles(Watch):
     limit: int
 
@@ -65,7 +65,7 @@ class _Cycles(Watch):
         return max(self.limit - cycle, 0)
 
 
-@define
+@define(eq=False, repr=False)
 class _Instructions(Watch):
     """Looks no later than the limit can be reached, so it sees the cycle in which it is."""
 

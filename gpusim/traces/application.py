@@ -98,7 +98,7 @@ def made_buffer(name: str, base: int, size: int, gpu: int | None = None, piece: 
     return Buffer(name, base, size, gpu, piece)
 
 
-@define(kw_only=True, eq=False)
+@define(kw_only=True, eq=False, repr=False)
 class TraceLaunch(ABC):
     """A launch of a trace (a `gpusim.core.warp_program.Launch`).
 
@@ -174,7 +174,7 @@ class TraceLaunch(ABC):
         """
 
 
-@define(kw_only=True, eq=False)
+@define(kw_only=True, eq=False, repr=False)
 class TraceApplication(ABC):
     """An application of a trace (a `gpusim.core.warp_program.Application`).
 
@@ -234,7 +234,7 @@ class TraceApplication(ABC):
         """The launches of one complete run, as the file tells them."""
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class TraceFile:
     """An opened trace file: its header is read and checked, its blocks are not.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from attrs import frozen
 
 
-@frozen
+@frozen(repr=False)
 class LaunchNeeds:
     """Numbers in place of those of a trace, for all its launches.
 

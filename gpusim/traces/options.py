@@ -24,7 +24,7 @@ LANES = (1, 2, 4, 8, 16, 32)
 _ARRAY = re.compile(r"(?P<base>0[xX][0-9a-fA-F]+|\d+):(?P<bytes>0[xX][0-9a-fA-F]+|\d+)")
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class TraceOptions:
     """How a trace is read; by default as it stands.
 

@@ -24,7 +24,7 @@ from gpusim.traces.table_csv import CsvColumns, csv_names, is_csv
 Array = NDArray[Any]
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Column:
     """A column: one number a row.
 

@@ -165,7 +165,7 @@ def _contains(outer: Buffer, inner: Buffer) -> bool:
     return outer.base <= inner.base and inner.base + inner.bytes <= outer.base + outer.bytes
 
 
-@define(kw_only=True, eq=False)
+@define(kw_only=True, eq=False, repr=False)
 class TracegApplication(TraceApplication):
     """All kernels of a list, in their streams.
 
@@ -194,7 +194,7 @@ class TracegApplication(TraceApplication):
             )
 
 
-@define(kw_only=True, eq=False)
+@define(kw_only=True, eq=False, repr=False)
 class TracegLaunch(TraceLaunch):
     """A kernel whose file is read forward, once.
 

@@ -41,7 +41,7 @@ Note = tuple[str, str]
 """What a run does not honour: the reason, and the name of what it is."""
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class Instruction:
     """An instruction of the kernel, as every warp that executes it finds it in the trace.
 

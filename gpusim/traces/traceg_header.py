@@ -49,7 +49,7 @@ _NO_GRID = (1, 1, 1)
 _TRIPLE = re.compile(r"\(?\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\)?$")
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class KernelHeader:
     """What is said of a kernel before its blocks.
 
@@ -142,7 +142,7 @@ def header_of(path: Path, lines: Iterable[Line], needs: LaunchNeeds) -> KernelHe
     return _Fields(path, fields).header(needs)
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class _Fields:
     """Keys of a header, with the line and the text of each."""
 

@@ -54,7 +54,7 @@ _BEFORE_WARPS, _BEFORE_INSTRUCTIONS, _AFTER_WARPS = 7, 3, 2
 """Lines of a block around its warps, and of a warp before its instructions, in decoded text."""
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class _Index:
     """What is kept of a file.
 
@@ -79,7 +79,7 @@ def read_tracez_header(path: Path, needs: LaunchNeeds) -> KernelHeader:
     return header_of(path, enumerate(text.splitlines(), 1), needs)
 
 
-@define(kw_only=True, eq=False)
+@define(kw_only=True, eq=False, repr=False)
 class TracezLaunch(TraceLaunch):
     """A kernel of which any block is read on its own, and one piece of a warp at a time.
 
@@ -113,7 +113,7 @@ class TracezLaunch(TraceLaunch):
         yield from trace.chunks()
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class _Block:
     """Reads the warps of a block as lines, as they would stand in a .traceg file."""
 

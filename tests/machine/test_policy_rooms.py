@@ -40,9 +40,7 @@ def test_every_module_of_the_rooms_is_imported() -> None:
 @pytest.mark.parametrize("slot", Slot)
 def test_every_policy_with_a_name_is_fit_for_its_slot(slot: Slot) -> None:
     assert policy_names(slot)
-    assert {name: unfit(slot, find_policy(slot, name)) for name in policy_names(slot)} == {
-        name: "" for name in policy_names(slot)
-    }
+    assert not [name for name in policy_names(slot) if unfit(slot, find_policy(slot, name))]
 
 
 @pytest.mark.parametrize("room", quick(["core.replacement", "hardware.tlb"], "core.replacement"))

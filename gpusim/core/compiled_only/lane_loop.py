@@ -81,9 +81,7 @@ def transactions_by_lane(
                         found += 1
                 mask |= i64(1) << sector
                 if size:
-                    room = (found - first) * parts
-                    while i64(len(written)) < room:
-                        written = append(written, 0)
+                    written = _with_room(written, (found - first) * parts)
                     written[(place - first) * parts + sector] |= _bytes(size) << (address & byte)
             if place >= 0:
                 masks[place] |= mask
@@ -93,18 +91,25 @@ def transactions_by_lane(
     return counts.getvalue(), list_of(lines), boxed(masks)
 
 
+def _with_room(values: vec[i64], room: i64) -> vec[i64]:
+    """A vector with zeros behind it, so that it has at least so many values."""
+    while i64(len(values)) < room:
+        values = append(values, 0)
+    return values
+
+
 def _bytes(count: i64) -> i64:
     """The first bytes of a sector, a bit each."""
     return (i64(1) << count) - 1
 
 
-def _mark_whole(
-    masks: vec[i64], first: i64, end: i64, written: vec[i64], parts: i64
-) -> None:
+def _mark_whole(masks: vec[i64], first: i64, end: i64, written: vec[i64], parts: i64) -> None:
     """Mark the sectors of an instruction's transactions that are written in whole; forget bytes.
 
     Args:
-        masks: sectors of transactions; those of the instruction are from `first` up to `end`.
+        masks: sectors of transactions.
+        first: the first one of the instruction.
+        end: behind its last one.
         written: their bytes by transaction, then sector; all are 0 afterwards.
         parts: sectors of a line.
     """

@@ -13,7 +13,7 @@ from gpusim.files.units import Hertz
 from gpusim.hardware.cache.page_table_reads import Levels
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class BankSite:
     """Where a bank stands in a machine.
 

@@ -8,7 +8,7 @@ from gpusim.core.counters import count
 from gpusim.core.metrics import FRACTION, Metric, Ratio, Total, declare_metrics
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class FirstCacheCounters:
     """What one cache next to SMs did for one application; hits + misses = lookups.
 
@@ -29,7 +29,7 @@ class FirstCacheCounters:
     )
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class L1Counters(FirstCacheCounters):
     """What one L1 cache did for one application."""
 
@@ -47,7 +47,7 @@ declare_metrics(
 )
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class SideCounters(FirstCacheCounters):
     """What one side cache, which sees no stores, did for one application."""
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _INTERCONNECT: Final = int(State.INTERCONNECT)
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class AskedCounters:
     """What only a bank counts that others ask for their lines, for one application."""
 
@@ -38,7 +38,7 @@ class AskedCounters:
     asked_merged: int = count("loads of other partitions or GPUs that waited for a fetch under way")
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class CopyCounters:
     """What only a bank with copies of other partitions counts, for one application."""
 

@@ -42,7 +42,7 @@ _LOAD: Final = int(Kind.LOAD)
 _STORE: Final = int(Kind.STORE)
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class CacheSite:
     """Where a cache next to SMs stands in a machine.
 

@@ -9,7 +9,7 @@ from gpusim.core.law import Law
 from gpusim.core.metrics import FRACTION, Metric, Ratio, declare_metrics
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class L2Counters:
     """What one L2 bank did for one application; hits + misses = lookups."""
 
@@ -59,7 +59,7 @@ declare_metrics(
 )
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class SectorCounters:
     """What only a bank with sectors counts, for one application."""
 
@@ -68,7 +68,7 @@ class SectorCounters:
     sectors_written_back: int = count("32-byte sectors sent to DRAM")
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class PartialCounters:
     """What only a bank that fills sectors written in part counts, for one application."""
 

@@ -21,7 +21,7 @@ SENT_AGAIN: Final = -2
 """An answer is of no use to any."""
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class InvalidationCounters:
     """What invalidations of pages did to one cache next to SMs."""
 

@@ -30,7 +30,7 @@ from gpusim.hardware.cache.array import CacheArray
 _WRITEBACK: Final = int(Kind.WRITEBACK)
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class MemorySideCounters:
     """What one slice did for one application; hits + misses = lookups."""
 
@@ -49,7 +49,7 @@ declare_metrics(
 )
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Slice:
     """What is alike for the slices of all channels of a part of memory.
 

@@ -16,7 +16,7 @@ from gpusim.core.request import MemoryRequest
 from gpusim.hardware.cache.bypass import CacheBypass
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class LevelCounters:
     """What became of the reads of one page-table level for one application, in all L2 banks."""
 
@@ -25,7 +25,7 @@ class LevelCounters:
     l2_bypassed: int = count("reads that went past the L2 cache, straight to DRAM")
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class StageReadCounters(LevelCounters):
     """What became of the reads of stages of translation that keep tables in memory."""
 

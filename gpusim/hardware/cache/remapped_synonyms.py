@@ -11,7 +11,7 @@ from gpusim.hardware.cache.array import CacheArray
 from gpusim.hardware.cache.synonym_table import SynonymTable
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class RemappingCounters:
     """What remapping did in one L1 cache for one application."""
 

@@ -17,7 +17,7 @@ LINE_GOES: Final = -1
 """The line is taken away, as atomics do whatever the policy is."""
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class StoreCounters:
     """What stores left in one L1 cache, for one application."""
 

@@ -11,7 +11,7 @@ from gpusim.core.engine import Sink
 from gpusim.core.request import VirtualRequest
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Invalidation:
     """A message that lines have to go.
 

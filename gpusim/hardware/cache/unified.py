@@ -13,7 +13,7 @@ from gpusim.core.signals import Signals
 from gpusim.hardware.cache.array import CacheArray
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class SplitCounters:
     """What became of a divided memory."""
 

@@ -9,7 +9,7 @@ from gpusim.core.law import Law, laws_of
 from gpusim.hardware.cache.l2_counters import LOOKUPS, L2Counters, SectorCounters
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class VirtualL2Counters:
     """What only a virtual L2 bank does, for one application."""
 
@@ -19,7 +19,7 @@ class VirtualL2Counters:
     table_fetches: int = count("page-table reads that were fetched from DRAM", later=True)
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class ClaimCounters:
     """What only a virtual L2 bank with sectors does, for one application."""
 

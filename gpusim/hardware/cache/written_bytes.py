@@ -12,7 +12,7 @@ from gpusim.core.warp_program import BYTES_SHIFT, COVERED_SHIFT, SECTOR_BYTES, S
 _WHOLE: Final = (1 << SECTOR_BYTES) - 1
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class ByteCounters:
     """What only a bank with byte masks counts, for one application."""
 

@@ -15,7 +15,7 @@ from gpusim.core.metrics import (
 )
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, repr=False)
 class DramCounters:
     """Counters of one application in one channel."""
 
@@ -101,7 +101,7 @@ declare_metrics(
 )
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, repr=False)
 class ChannelCounters:
     """Counters of a channel as a whole."""
 

@@ -26,7 +26,7 @@ ROW_HITS = ("in-queue", "first")
 COUNTED = ("now", "epoch")
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class QueueCounters:
     """What the three queues did, all applications together."""
 

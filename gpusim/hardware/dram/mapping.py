@@ -16,7 +16,7 @@ _Cut = tuple[int, int, int]
 """A field in an address: shift, mask, and the place of its lowest bit in what it belongs to."""
 
 
-@frozen
+@frozen(repr=False)
 class Place:
     """One burst of DRAM.
 

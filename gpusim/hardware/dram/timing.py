@@ -9,7 +9,7 @@ from gpusim.config.dram import DramConfig
 from gpusim.core.errors import UserError
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class Timing:
     """`gpusim.config.dram.DramTiming` in DRAM clocks, and what follows from it.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from attrs import frozen
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class ChannelUse:
     """What is alike for all requests to some channels.
 

@@ -20,7 +20,7 @@ FORWARDED: Final = 3
 """What a request found in its bank: its row, no row, another row; or its data in a write."""
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class Served:
     """Reads that a part of a queue has served.
 

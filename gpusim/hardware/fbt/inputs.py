@@ -15,7 +15,7 @@ from gpusim.core.unboxed import IntList
 from gpusim.hardware.fbt.purge import Bank
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class FbtCounters:
     """What the forward–backward table did for one application."""
 

@@ -17,7 +17,7 @@ from gpusim.hardware.fbt.table import ForwardBackwardTable, Page
 Done = Callable[[], None]
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class PurgeCounters:
     """What took pages and lines out of the caches, all applications together."""
 

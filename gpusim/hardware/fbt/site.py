@@ -11,7 +11,7 @@ from gpusim.core.engine import EventLoop
 from gpusim.files.units import Hertz
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class FbtSite:
     """Where the table stands in a machine.
 

@@ -14,7 +14,7 @@ from gpusim.hardware.fbt.purge import Purges
 from gpusim.hardware.fbt.table import Page
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class WrittenLine:
     """A dirty line that has left a bank.
 

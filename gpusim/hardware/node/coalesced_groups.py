@@ -26,7 +26,7 @@ from gpusim.core.structures import Dimensions, Storage
 _PREFETCH: Final = int(Purpose.PREFETCH)
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class GroupCounters:
     """Translations of one application whose pages' groups were known."""
 

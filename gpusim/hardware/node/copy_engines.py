@@ -31,7 +31,7 @@ _REDUCE: Final = int(Kind.REDUCE)
 _INTERCONNECT: Final = int(State.INTERCONNECT)
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class CopyEngineCounters:
     """What the copy engines of one GPU did for one application."""
 
@@ -55,7 +55,7 @@ declare_metrics(
 )
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class CopyEngineSite:
     """Where the copy engines of a GPU stand.
 
@@ -85,7 +85,7 @@ class CopyEngineSite:
     byte_masks: bool
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class CopyPorts:
     """The ports of a GPU's crossbar that belong to its copy engines.
 

@@ -23,7 +23,7 @@ _PREFETCH: Final = int(Purpose.PREFETCH)
 _REPLAY: Final = int(Purpose.REPLAY)
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class FarFaultCounters:
     """Translations of one application that passed, and those whose pages the GPU did not know."""
 
@@ -78,7 +78,7 @@ class FarFault:
         self.writes = writes
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class FarFaultSite:
     """Where the stage of far faults stands in a node.
 

@@ -30,7 +30,7 @@ _MOST_DATA: Final = 256
 """Bytes of data in a packet, as NVLink has them (Foley 2017)."""
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class CrossbarPorts:
     """The ports of a GPU's crossbar that belong to its links.
 
@@ -51,7 +51,7 @@ class CrossbarPorts:
     line_shift: int
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class GatewaySite:
     """Where a gateway stands in a node.
 

@@ -24,7 +24,7 @@ _LOAD: Final = int(Kind.LOAD)
 _INTERCONNECT: Final = int(State.INTERCONNECT)
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class HeldStoreCounters:
     """Stores and atomics of one application that could not leave their SMs at once."""
 
@@ -59,7 +59,7 @@ class CopiedPages(Protocol):
         """What a GPU uses of a page: its copy, or what all have."""
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class HeldStoresSite:
     """Where stores of a GPU are held.
 

@@ -29,7 +29,7 @@ _TABLE: Final = 512
 """Pages whose entries of 8 bytes lie in one table of 4 KiB."""
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class HomeCounters:
     """Where the homes of translations are that came from one GPU."""
 

@@ -19,7 +19,7 @@ from gpusim.hardware.node.forwarding import Forwarding
 from gpusim.hardware.node.own_walk import OwnWalk
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class HostMmuCounters:
     """What GPUs asked of the host for one application."""
 

@@ -28,7 +28,7 @@ _PREFETCH: Final = int(Purpose.PREFETCH)
 _WAYS: Final = 4
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class SharedTlbCounters:
     """What a GPU's misses found in the TLB of the host, and in TLBs of other GPUs."""
 

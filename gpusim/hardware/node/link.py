@@ -21,7 +21,7 @@ from gpusim.files.units import Hertz
 from gpusim.hardware.node.packet import Packet
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class NodeLinkCounters:
     """What one link moved for one application."""
 
@@ -48,7 +48,7 @@ declare_metrics(
 )
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class NodeLinkSite:
     """Where a link stands in a node.
 

@@ -8,7 +8,7 @@ from gpusim.core.counters import count
 from gpusim.core.metrics import Metric, Ratio, Total, declare_metrics
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class MoveCounters:
     """Pages of one application that GPUs asked the host for, and that moved."""
 

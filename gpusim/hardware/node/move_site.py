@@ -52,7 +52,7 @@ class NodePages(Protocol):
         """Give a GPU a copy of a page, read only from now on; False: there is no room for it."""
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class GpuSide:
     """One GPU, as moves of pages see it.
 
@@ -69,7 +69,7 @@ class GpuSide:
     enter: Callable[[Mapping], None]
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class MoveSite:
     """Where moves of pages stand in a node.
 

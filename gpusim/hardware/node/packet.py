@@ -15,7 +15,7 @@ from gpusim.core.unboxed import pair
 _INTERCONNECT: Final = int(State.INTERCONNECT)
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Way:
     """The way from one GPU to another one.
 

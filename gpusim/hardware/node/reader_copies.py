@@ -18,7 +18,7 @@ from gpusim.core.unboxed import pair
 from gpusim.core.warp_program import SECTOR_BYTES, SECTOR_COUNTS, SECTORS
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class CopiesCounters:
     """What one GPU fetched into its L2 cache from memories of others, for one application."""
 
@@ -33,7 +33,7 @@ declare_metrics(
 )
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class InvalidatedCounters:
     """What was dropped of it, for whatever application."""
 

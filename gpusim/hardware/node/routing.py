@@ -12,7 +12,7 @@ from gpusim.core.request import Kind, MemoryRequest
 _LOAD: Final = int(Kind.LOAD)
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class BeyondMemory:
     """What lies beyond a GPU's own memory.
 

@@ -12,7 +12,7 @@ SWITCH: Final = -1
 """The end of a link that is no GPU."""
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Topology:
     """The links of a node, each one way, and the routes over them.
 

@@ -19,7 +19,7 @@ _STORE: Final = int(Kind.STORE)
 _WALK: Final = int(Kind.WALK)
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class PairCounters:
     """What one GPU asked of the memory of another one, for one application."""
 

@@ -8,7 +8,7 @@ from gpusim.core.counters import count
 from gpusim.core.metrics import Metric, PerCycle, Ratio, Total, declare_metrics
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class PagingCounters:
     """What became of the pages of one application."""
 
@@ -27,7 +27,7 @@ class PagingCounters:
     faults_remote: int = count("of these, those of a page that stays with the host", later=True)
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class PlaceCounters:
     """Where the pages of one application are."""
 
@@ -49,7 +49,7 @@ declare_metrics(
 )
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class DriverCounters:
     """What the driver did, for all applications together."""
 

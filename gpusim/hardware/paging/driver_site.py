@@ -16,7 +16,7 @@ def _stay_small(_tag: int) -> Sequence[int]:
     return ()
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class DriverSite:
     """Where the driver stands in a machine.
 

@@ -44,7 +44,7 @@ class RouteBeyond(Route):
         return self._host if address >= HOST_BASE else self._device.port(address)
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class HostCounters:
     """What an application read and wrote in the host's memory."""
 

@@ -16,7 +16,7 @@ from gpusim.core.metrics import GigabytesPerSecond, MeanPerCycle, Metric, declar
 from gpusim.files.units import Hertz
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class LinkCounters:
     """What moved over the link for one application."""
 

@@ -21,7 +21,7 @@ _PREFETCH: Final = int(Purpose.PREFETCH)
 _REPLAY: Final = int(Purpose.REPLAY)
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class FaultSite:
     """Where the stage of faults stands in a machine, and what limits its faults.
 
@@ -53,7 +53,7 @@ class FaultSite:
     first_host_frame: int = 0
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class FaultCounters:
     """Translations of one application that passed, and those that found no page."""
 

@@ -52,7 +52,8 @@ def _turns_of_lines(
 
     Args:
         address: (n, lanes) of n atomics, each of which has a lane that takes part.
-        line_bytes, grain: as in `add_turns`.
+        line_bytes: of a line of a transaction.
+        grain: bytes of a part of it.
     """
     atomic = np.broadcast_to(np.arange(len(address))[:, None], address.shape)
     active = address != INACTIVE

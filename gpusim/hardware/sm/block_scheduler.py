@@ -22,7 +22,7 @@ from gpusim.hardware.sm.start_rate import StartRate
 from gpusim.hardware.sm.warp import Block, Seat
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class ApplicationSite:
     """An application in a machine.
 

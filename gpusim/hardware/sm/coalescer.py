@@ -52,7 +52,7 @@ _WHOLE_SECTOR = (1 << SECTOR_BYTES) - 1
 """All bytes of a sector, a bit each."""
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Coalescing:
     """What the transactions of a machine are like.
 
@@ -141,14 +141,16 @@ def _columns(
 
     Args:
         active: (n, warps) which warps execute each.
-        kind, places: (n,) of all warps.
-        args, passes: (warps, n).
+        kind: (n,) what it is.
+        args: (warps, n) arguments.
+        passes: (warps, n) passes; None: a transaction at a time.
+        places: (n,) places in the code; None: none is known.
     """
     all_kinds = kind.tobytes()
     all_args = args.tolist()
     all_passes = [[] for _ in all_args] if passes is None else passes.tolist()
     all_places = [] if places is None else places.tolist()
-    full: list[bool] = active.all(axis=0).tolist()
+    full = np.logical_and.reduce(active).tolist()
     for warp, runs_all in enumerate(full):
         if runs_all:
             yield all_kinds, all_args[warp], all_passes[warp], all_places

@@ -18,7 +18,7 @@ from gpusim.core.metrics import (
 )
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class SmCounters:
     """What one SM did for one application."""
 

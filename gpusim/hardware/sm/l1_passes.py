@@ -25,7 +25,7 @@ from gpusim.core.unboxed import IntList
 from gpusim.core.warp_program import INACTIVE, LEAST_SHIFT, PASSES, LaneChunk
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class L1Passes:
     """The banks of an L1 cache.
 

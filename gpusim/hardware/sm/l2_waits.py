@@ -17,7 +17,7 @@ _MSHRS: Final = int(Blame.MSHRS)
 _DRAM: Final = int(Blame.DRAM)
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class L2Waits:
     """Parts of the states `interconnect` and `l2` of the warps of one application on one SM.
 

@@ -16,7 +16,7 @@ from gpusim.hardware.sm.history import RecordedStall
 from gpusim.hardware.sm.warp import Warp, WarpAccess
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class LsuSite:
     """Where a load/store unit stands in a machine.
 

@@ -21,7 +21,7 @@ from gpusim.hardware.sm.sm import Sm
 from gpusim.hardware.sm.start_rate import StartRate
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class GpuSeats:
     """The SMs of one GPU that an application has.
 

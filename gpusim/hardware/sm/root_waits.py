@@ -20,7 +20,7 @@ _WALKERS: Final = int(Root.WALKERS)
 _WALKS: Final = int(Root.WALKS)
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class RootWaits:
     """Parts of the states `mshr`, `credit` and of the first TLB, of one application on one SM.
 

@@ -8,7 +8,7 @@ from gpusim.core.mapping_calls import MappingCall
 from gpusim.core.warp_program import Launch
 
 
-@define
+@define(eq=False, repr=False)
 class LaunchRecord:
     """What became of one launch.
 

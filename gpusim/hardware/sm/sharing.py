@@ -13,7 +13,7 @@ from gpusim.core.registry import Slot, open_slot, register_policy
 from gpusim.files.units import Hertz, parse_duration
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Slice:
     """A time in which one application has the GPU.
 

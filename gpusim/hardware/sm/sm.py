@@ -42,11 +42,9 @@ _SHARED_LOAD: Final = int(Op.SHARED_LOAD)
 _SHARED_STORE: Final = int(Op.SHARED_STORE)
 _UNITS: Final = int(Op.UNITS)
 _DELAY: Final = int(Op.DELAY)
-_AGAIN: Final = STALLED - 1
-"""Instead of what `live` returns: the warp waits, and tries again then."""
-_OVER: Final = STALLED - 2
+_OVER: Final = STALLED - 1
 """Instead of what `live` returns: the operation is over, and took no cycle."""
-_IN_PARTS: Final = STALLED - 3
+_IN_PARTS: Final = STALLED - 2
 """Instead of what `live` returns: nothing was done yet, as the operation waits in between."""
 _COHERENT_LOAD: Final = int(Op.COHERENT_LOAD)
 _INVALIDATE: Final = int(Op.INVALIDATE)
@@ -208,10 +206,7 @@ class Sm(Component, Home, Turning, Executing):
             op, arg = warp.op, warp.arg
             if op > _PACE:
                 cycles = _IN_PARTS if warp.rare is not None else self._whole(warp, op, arg, now)
-                if cycles == _AGAIN:
-                    return STALLED
                 if cycles >= STALLED:
-                    warp.op = NOTHING
                     return cycles
                 if cycles == _IN_PARTS:
                     now = self._rare(warp, now)
@@ -306,36 +301,38 @@ class Sm(Component, Home, Turning, Executing):
         """Do an operation that this SM has asked for, or empty the L1 cache.
 
         Returns:
-            what `live` returns; `_AGAIN`, `_OVER` or `_IN_PARTS`.
+            what `live` returns; `_OVER` or `_IN_PARTS`.
         """
         if kind == _SHARED_LOAD or kind == _SHARED_STORE:
             return self._follow_shared(warp, kind, arg, now)
-        if kind == _UNITS:
-            return arg or _OVER
-        if kind == _DELAY:
-            if not arg:
-                return _OVER
-            self.ledger.enter(warp, _COMPUTING, now)
-            self._timers.send(warp, arg)
-            return STALLED
         if kind == _INVALIDATE:
             self.lsu.l1.clear()
+        elif kind != _UNITS and kind != _DELAY:
+            return _IN_PARTS
+        warp.op = NOTHING
+        if kind == _UNITS:
+            return arg or _OVER
+        if kind == _INVALIDATE or not arg:
             return _OVER
-        return _IN_PARTS
+        self.ledger.enter(warp, _COMPUTING, now)
+        self._timers.send(warp, arg)
+        return STALLED
 
     def _follow_shared(self, warp: Warp, kind: int, arg: int, now: int) -> int:
-        """A shared-memory access that the warp does not wait for, or not yet; as `_whole`.
+        """Issue a shared-memory access that the warp does not wait for; returns issue cycles.
 
-        As many passes may be due as the load/store unit queues instructions.
+        It waits before: as many passes may be due as the load/store unit queues instructions, and
+        as many loads be outstanding as a warp may have.
         """
         if kind == _SHARED_LOAD and len(warp.outstanding) >= self._max_loads:
             self._wait_for_oldest(warp, now)
-            return _AGAIN
+            return STALLED
         behind = self._shared.free - self._shared.queue - now
         if behind > 0:
             self.ledger.enter(warp, _SHARED_MEMORY, now)
             self._timers.send(warp, behind)
-            return _AGAIN
+            return STALLED
+        warp.op = NOTHING
         self._pass_shared(warp, kind, arg, now)
         return self._issue_cycles
 

@@ -30,7 +30,7 @@ _LOAD: Final = int(Kind.LOAD)
 _INTERCONNECT: Final = int(State.INTERCONNECT)
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class SpeculationCounters:
     """Speculative fetches of one application on one SM."""
 
@@ -69,7 +69,7 @@ declare_metrics(
 )
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class SpeculationSite:
     """Where the speculative fetches of an SM stand in a machine.
 

@@ -19,7 +19,7 @@ NONE: Final = -1
 """In place of an application: none may place blocks."""
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class SliceCounters:
     """What an application had of the GPU."""
 

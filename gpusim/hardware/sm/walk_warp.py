@@ -22,7 +22,7 @@ Step = tuple[Any, int, Callable[[Any, int], None]]
 """A walk, instructions, and what is called with the cycles that they take."""
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class WalkWarpCounters:
     """What the walking warp of one SM did, for all applications together."""
 

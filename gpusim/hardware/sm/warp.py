@@ -61,7 +61,7 @@ Rare = Generator[int, int, int]
 instructions, or `STALLED`; returns the cycle in which the next operation may be issued."""
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Seat:
     """The place of a thread block in a machine.
 

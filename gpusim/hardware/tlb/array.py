@@ -24,7 +24,7 @@ def slot_of(sm: int, slot: int) -> int:
     return sm << SLOT_BITS | slot
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class ArrayTraits:
     """Facts of a TLB array that never change; the machine reads them once (`TlbArray.traits`).
 

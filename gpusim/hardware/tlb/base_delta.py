@@ -19,7 +19,7 @@ _PER_WAY: Final = 2
 """Compressed translations of one way: 2 × (13 + 9) bits fit into the 50 of a plain one."""
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class CompressionCounters:
     """What the base-delta sets of one TLB did."""
 

@@ -20,7 +20,7 @@ Cluster = tuple[int, int]
 """Number of a cluster of pages, and of the cluster of frames that they lie in."""
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class ClusterCounters:
     """What a cluster TLB did."""
 

@@ -25,7 +25,7 @@ LINE_ENTRIES: Final = 8
 """Entries of the page table that a walk reads at once: a line of 64 bytes."""
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class ColtCounters:
     """What a coalescing TLB did."""
 

@@ -16,7 +16,7 @@ from gpusim.core.metrics import (
 )
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class PrefetchTlbCounters:
     """What one TLB did for the prefetches of one application; hits + misses = lookups."""
 
@@ -29,7 +29,7 @@ class PrefetchTlbCounters:
     stalls: int = count("times that a lookup had to wait for an MSHR or for the next level")
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class TlbCounters(PrefetchTlbCounters):
     """Demand lookups of one application in one TLB; hits + misses = lookups."""
 
@@ -52,7 +52,7 @@ declare_metrics(
 )
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class TlbQueueCounters:
     """The queue in front of one TLB, all applications together."""
 

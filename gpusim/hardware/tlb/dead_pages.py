@@ -23,7 +23,7 @@ from gpusim.core.structures import Dimensions, Storage
 from gpusim.hardware.tlb.fill import FillPolicy
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class DeadPageCounters:
     """What became of the pages of one application in one TLB."""
 

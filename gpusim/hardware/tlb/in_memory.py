@@ -26,7 +26,7 @@ ENTRY_BYTES: Final = 16
 """Of an entry: page, frame, attributes (POM-TLB §2.1)."""
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class InMemoryCounters:
     """What a TLB in memory did for one application."""
 

@@ -17,7 +17,7 @@ _WARP_BITS: Final = 20
 """Bits of a warp slot."""
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class LongMissCounters:
     """Misses of a TLB next to SMs that the next level cannot answer, of one application.
 

@@ -29,7 +29,7 @@ _ROLES: Final = ("first", "last")
 """Names that a TLB has for signals beside its own."""
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, repr=False)
 class TokenCounters:
     """What tokens did for one application in one TLB; fills = array_fills + bypass_fills."""
 

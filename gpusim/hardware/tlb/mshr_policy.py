@@ -136,7 +136,7 @@ class AnyMshr(MshrPolicy):
 register_policy(Slot.TLB_MSHRS, "any", AnyMshr)
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class MshrCounters:
     """What an MSHR policy did for one application."""
 
@@ -194,7 +194,7 @@ class MshrShares(MshrPolicy):
 register_policy(Slot.TLB_MSHRS, "shares", MshrShares)
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class InTlbMshrCounters:
     """What misses kept in the entries of a TLB did for one application."""
 

@@ -25,7 +25,7 @@ WARP_BITS: Final = 16
 """Bits of a warp's number on the GPU [our choice: 1024 SMs with 64 warps each]."""
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class PrefetchBufferCounters:
     """What a prefetch buffer did for one application; of what it asked for, see the stage."""
 

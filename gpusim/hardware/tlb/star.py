@@ -20,7 +20,7 @@ from gpusim.hardware.tlb.star_entry import Base, Layout, LazyEntry, SharedEntry
 from gpusim.hardware.tlb.utilisation import EvictedEntries
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, repr=False)
 class StarCounters:
     """What a TLB with shared entries did."""
 

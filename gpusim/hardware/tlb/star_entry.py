@@ -7,7 +7,7 @@ from attrs import field, frozen
 from gpusim.core.mapping import Mapping
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Layout:
     """How up to `bases` bases share the sub-entries of an entry.
 

@@ -18,7 +18,7 @@ from gpusim.hardware.tlb.set_associative import ArrayOfSets
 from gpusim.hardware.tlb.sets import Entry
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class PartitionCounters:
     """What a TLB with a share for each block did."""
 

@@ -20,7 +20,7 @@ from gpusim.hardware.tlb.tb_partitioned import TbPartitionedArray
 _NOBODY = range(0)
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class SharingCounters:
     """What a TLB whose blocks share sets did."""
 

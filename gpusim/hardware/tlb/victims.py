@@ -17,7 +17,7 @@ from gpusim.hardware.tlb.array import ArrayTraits, TlbArray
 from gpusim.hardware.tlb.wrapper import ArrayAround
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class VictimCounters:
     """What the victim buffer of one TLB did."""
 

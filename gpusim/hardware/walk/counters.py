@@ -16,7 +16,7 @@ _L2: Final = int(Root.L2)
 _DRAM: Final = int(Root.DRAM)
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class PrefetchWalkCounters:
     """What the walkers did for the prefetches of one application."""
 
@@ -50,7 +50,7 @@ class PrefetchWalkCounters:
         self.reads_other += end - begin - sums[_CROSSBAR] - sums[_L2] - sums[_DRAM]
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class WalkCounters(PrefetchWalkCounters):
     """What they did for its warps."""
 
@@ -85,7 +85,7 @@ declare_metrics(
 )
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class WalkersCounters:
     """The walkers as a whole, all applications together."""
 

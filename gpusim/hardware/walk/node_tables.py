@@ -33,7 +33,7 @@ class Rooms(Protocol):
         """A page has moved from the memory of one GPU to that of another one."""
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class NodeMemories:
     """The memories of the GPUs of a node, and in which of them pages lie.
 

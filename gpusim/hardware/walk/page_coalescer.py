@@ -23,7 +23,7 @@ LARGE: Final = 2 << 20
 """Bytes of a large page."""
 
 
-@attr.s(auto_attribs=True)
+@attr.s(auto_attribs=True, eq=False, repr=False)
 class CoalescerCounters:
     """What became of the pages of one application."""
 

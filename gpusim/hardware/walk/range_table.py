@@ -19,7 +19,7 @@ from gpusim.hardware.walk.memory import TABLE_BYTES
 from gpusim.hardware.walk.table_layout import LINE_BYTES, Step, TableLayout, TableSite
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Range:
     """Neighbouring pages in neighbouring frames, with one permission.
 

@@ -47,7 +47,7 @@ _SKIPPING: Final[dict[str, Callable[[WalkCacheConfig], LevelWalkCache]]] = {
 """Page-walk caches that spare a walk its upper levels, by their kind."""
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class WalkersSite:
     """Where the walkers of a domain stand in a machine.
 

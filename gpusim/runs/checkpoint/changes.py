@@ -34,7 +34,7 @@ def hash_of(application: Application) -> str:
     return digest.hexdigest()
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Changes:
     """New values of ranges of elements, array by array.
 

@@ -31,7 +31,7 @@ _PIECE = 0
 """Stands for the number of transactions of a piece, as long as it is not known."""
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class RecordFirst(SkipFirst):
     """Skips the first launches or blocks of each application, and nothing comes after them.
 
@@ -49,7 +49,7 @@ class RecordFirst(SkipFirst):
         return RecordingScheduler
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class _Kept:
     """What is kept of an application so far."""
 

@@ -24,7 +24,7 @@ PAGE_SHIFT = 12
 """Pages are kept in the smallest size that a machine can have."""
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Accesses:
     """Transactions in order.
 
@@ -42,7 +42,7 @@ class Accesses:
         return len(self.lines)
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class LastAccesses(Accesses):
     """The last transaction of each kind to each line from each SM, in order.
 
@@ -87,7 +87,7 @@ class Shape:
         return f"{self.kernel} of {self.blocks} blocks of {self.threads_per_block} threads"
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class SkippedLaunch:
     """One launch that is skipped, as a whole or its first blocks.
 
@@ -111,7 +111,7 @@ class SkippedLaunch:
     changes: Changes
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class SkippedApplication:
     """What is skipped of an application.
 
@@ -142,7 +142,7 @@ class SkippedApplication:
         return self.accesses - len(self.whole)
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Checkpoint:
     """What of a workload is skipped, for every machine of as many SMs with the same limits.
 

@@ -16,7 +16,7 @@ LOOK_CYCLES = 10_000
 """How often it is seen, at least, that a program has ended in a window."""
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class Marks:
     """What an application has passed of its part of a window: the begin, the middle, the end.
 
@@ -61,7 +61,7 @@ class Marks:
         return Span(self.place, self.launch, end.since(begin), halves)
 
 
-@define(eq=False, slots=False)
+@define(eq=False, slots=False, repr=False)
 class WindowPace(MeasuringPace):
     """Windows are parts of launches.
 

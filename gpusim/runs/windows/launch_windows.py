@@ -10,7 +10,7 @@ from gpusim.hardware.sm.untimed.scheduler import SkippingScheduler
 from gpusim.runs.windows.measured import MeasuringPace, Snapshot, Span, Window
 
 
-@define(eq=False, slots=False)
+@define(eq=False, slots=False, repr=False)
 class LaunchPace(MeasuringPace):
     """Windows are whole launches of the only application.
 

@@ -13,7 +13,7 @@ from gpusim.machine.machine import Machine
 from gpusim.runs.windows.plan import SamplePlan
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Snapshot:
     """A machine's counters in some cycle.
 
@@ -52,7 +52,7 @@ class Snapshot:
         )
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Span:
     """What a machine did while an application went through its part of a window.
 
@@ -69,7 +69,7 @@ class Span:
     halves: tuple[Snapshot, Snapshot] | None = None
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Window:
     """What was measured in one.
 
@@ -84,7 +84,7 @@ class Window:
     stratum: int = 0
 
 
-@define(eq=False, slots=False)
+@define(eq=False, slots=False, repr=False)
 class MeasuringPace(Pace):
     """Times windows of the applications of a machine and skips what is between them.
 

@@ -19,7 +19,7 @@ Signature = tuple[str, int, int, int]
 _KEYS = ("windows", "length", "warm", "by", "seed")
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Extent:
     """A length of time, or of work.
 

@@ -61,7 +61,7 @@ class PlacedPages(Protocol):
         """
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class PassageSite:
     """Where the accesses of an application pass in a machine.
 
