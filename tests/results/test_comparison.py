@@ -33,7 +33,7 @@ def read_back(run: RunData) -> Result:
 def faster(make: Make, **changes: Any) -> RunData:
     """The small run in half of its cycles, with fewer and with more counted."""
     counters = [
-        evolve(row, value={"hits": 35, "misses": 0, "activations": 0}.get(row.name, row.value))
+        row._replace(value={"hits": 35, "misses": 0, "activations": 0}.get(row.name, row.value))
         for row in COUNTERS
     ]
     sums = make_sums()
@@ -155,7 +155,7 @@ def test_other_states_clocks_and_applications(make: Make) -> None:
     sums = np.zeros((2, 1, len(states)), np.int64)
     sums[0, 0, State.TLB] = 40
     apps = [evolve(run.applications[0], name="bfs")]
-    counters = [evolve(row, app="bfs") for row in COUNTERS if row.component == "sm"]
+    counters = [row._replace(app="bfs") for row in COUNTERS if row.component == "sm"]
     with (
         read_back(run) as a,
         read_back(

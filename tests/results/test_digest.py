@@ -44,7 +44,7 @@ CHANGES: dict[str, Callable[[RunData], dict[str, Any]]] = {
     "scale": lambda run: {"provenance": evolve(run.provenance, scale="quick")},
     "seed": lambda run: {"provenance": evolve(run.provenance, seed=8)},
     "summary": lambda run: {"summary": [*run.summary, SummaryValue("new", 1, "1", "")]},
-    "counter": lambda run: {"counters": [evolve(run.counters[0], value=61), *run.counters[1:]]},
+    "counter": lambda run: {"counters": [run.counters[0]._replace(value=61), *run.counters[1:]]},
     "states": lambda run: {"states": ("other", *run.states[1:])},
     "state sums": lambda run: {"state_sums": run.state_sums + np.int64(1)},
     "launch": lambda run: {"launches": [LaunchFacts("atax", 0, "atax_kernel1", 0, 401, 4)]},
