@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from types import FrameType
 from typing import Any, NoReturn
@@ -38,24 +39,33 @@ class _Commands(TyperGroup):
     def get_params(self, ctx: Any) -> list[Any]:
         return take_as_typed(super().get_params(ctx))
 
-    def invoke(self, ctx: Any) -> Any:
-        with on_command_line():
-            return self._invoke(ctx)
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        with _explained():  # --help and --version print while they are parsed
+            return super().make_context(*args, **options)
 
-    def _invoke(self, ctx: Any) -> Any:
+    def invoke(self, ctx: Any) -> Any:
+        with on_command_line(), _explained(), importing(Imports.TRUSTED):
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Errors end with message and exit code; what cannot be printed shows here, not at the end."""
+    try:
         try:
-            with importing(Imports.TRUSTED):
-                result = super().invoke(ctx)
-            sys.stdout.flush()  # what cannot be printed shows here, not at the end of the process
-        except (Exception, KeyboardInterrupt) as error:
-            explained = _explain(error)
-            if explained is None:
-                raise
-            code, message = explained
-            print(f"gpusim: {shown(message)}", file=sys.stderr)
-            _print_no_more(error)
-            raise typer.Exit(code) from error
-        return result
+            yield
+        except typer.Exit:
+            sys.stdout.flush()
+            raise
+        sys.stdout.flush()
+    except (Exception, KeyboardInterrupt) as error:
+        explained = _explain(error)
+        if explained is None:
+            raise
+        code, message = explained
+        print(f"gpusim: {shown(message)}", file=sys.stderr)
+        _print_no_more(error)
+        raise typer.Exit(code) from error
 
 
 def _explain(error: BaseException) -> tuple[int, str] | None:

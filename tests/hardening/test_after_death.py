@@ -47,6 +47,24 @@ def test_a_run_whose_printing_fails_leaves_its_result_or_an_error(tmp_path: Path
         assert "cannot print" in done.stderr
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
+@pytest.mark.parametrize("words", [["--version"], ["--help"], ["run", "--help"]])
+def test_help_that_cannot_be_printed_is_one_line(words: list[str]):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "gpusim", *words],
+            cwd=ROOT,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (
+        2,
+        "gpusim: cannot print: No space left on device\n",
+    )
+
+
 def test_partial_tables_of_a_killed_sweep_are_removed(tmp_path: Path):
     folder = RunFolder(tmp_path / "runs", create=True)
     remains = [
