@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,9 @@ from gpusim.programs.catalog import ProgramMaker, program_of
 from gpusim.workloads.builder import ApplicationBuilder, ApplicationSpec, application_builder
 from gpusim.workloads.library import Entry, find_workload
 from gpusim.workloads.tables import SCALES, Timed
+
+_NO_TEXT = re.compile(r"[\ud800-\udfff]")
+"""Bytes of a file's name that are no text, as Python has them: TOML has no such characters."""
 
 _TIMED = "timed."
 """In front of keys that tell how much of a workload is timed."""
@@ -78,9 +82,10 @@ class Workload:
         whole = {"name": self.name, "scale": self.scale, "seed": self.seed}
         timed = {key: value for key, value in asdict(self.timed).items() if value}
         part = {"timed": timed} if timed else {}
-        return tomli_w.dumps(
+        text = tomli_w.dumps(
             {**whole, "relaunch": self.relaunch, **part, "applications": applications}
         )
+        return _NO_TEXT.sub(lambda found: f"\\\\u{ord(found[0]):04x}", text)
 
 
 def load_workload(

@@ -1,6 +1,9 @@
 """Result files whose structure is wrong, or that reach for other files."""
 
 import io
+import os
+import sys
+import tomllib
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -13,6 +16,7 @@ import gpusim
 from gpusim.cli.summary import print_summary
 from gpusim.core.errors import UserError
 from gpusim.results import compare, follow, slowest_requests
+from gpusim.traces.recorder import record_trace
 from gpusim.views.report import html_report
 from tests.whole.running import command
 
@@ -143,3 +147,13 @@ def test_errors_show_what_a_terminal_would_obey() -> None:
     outcome = command("compare", "x\x1b[31m.h5", "y", code=2)
     assert "\x1b" not in outcome.output
     assert "x␛[31m.h5" in outcome.output
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere names of files are text")
+def test_a_trace_whose_name_is_no_text_leaves_a_result_that_is_read(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"trace\xff.h5")
+    record_trace(gpusim.load_workload("launches", "smoke"), path)
+    with gpusim.simulate("tiny", gpusim.load_workload(str(path))) as result:
+        applications = tomllib.loads(result.workload_toml)["applications"]
+        assert applications[0]["trace"] == r"trace\udcff.h5"
+        assert compare(result, result).same
