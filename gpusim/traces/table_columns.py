@@ -270,7 +270,8 @@ class _Parquet:
 
         self._path = path
         self._parquet = pyarrow.parquet
-        about = self._parquet.read_metadata(path)
+        with path.open("rb") as stream:  # PyArrow opens no file whose name is no text
+            about = self._parquet.read_metadata(stream)
         groups = [about.row_group(number) for number in range(about.num_row_groups)]
         pieces = [one.column(at) for one in groups for at in range(one.num_columns)]
         numbers = 8 * about.num_rows * about.num_columns  # a run of equal values takes no room
@@ -283,7 +284,8 @@ class _Parquet:
         if self._rows and not _INTEGERS.fullmatch(kind := self._types[name]):
             # a text that is stored once may be the value of every row
             raise UserError(f"{self._path}: column {name!r}: {kind}; allowed: one integer a row")
-        values = self._parquet.read_table(self._path, columns=[name]).column(0)
+        with self._path.open("rb") as stream:
+            values = self._parquet.read_table(stream, columns=[name]).column(0)
         if values.null_count:
             row = values.is_null().to_numpy().argmax()
             raise UserError(f"{self._path}: column {name!r}, row {row}: has no value")

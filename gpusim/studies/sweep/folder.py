@@ -186,7 +186,7 @@ class RunFolder:
         with suppress(UserError):
             if to_plain(read_sweep(path)) == plain:
                 return
-        self._write(path, tomli_w.dumps(plain))
+        self._write(path, _text(plain))
 
     def keep_table(self, name: str, table: pd.DataFrame) -> None:
         """Keep a sweep's table."""
@@ -237,6 +237,23 @@ def _failed_run(stored: Any) -> FailedRun:
     return FailedRun(stored["key"], stored["label"], failure, stored["attempts"])
 
 
+def _text(sweep: Mapping[str, Any]) -> str:
+    """A sweep as its file has it.
+
+    Raises:
+        UserError: a name in it is no text.
+    """
+    text = tomli_w.dumps(sweep)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        line = text[: error.start].count("\n")
+        raise UserError(
+            f"the sweep names a file with bytes that are no text: {text.splitlines()[line].strip()}"
+        ) from error
+    return text
+
+
 def _make(folder: Path) -> None:
     try:
         folder.mkdir(exist_ok=True)
@@ -250,7 +267,8 @@ def _read_table(path: Path) -> pd.DataFrame:
     path.stat()  # one that is not there is no damage
     with _damaged_table(path), memory_bound():
         file_bytes(path)
-        table = pd.read_parquet(path)
+        with path.open("rb") as stream:  # PyArrow opens no file whose name is no text
+            table = pd.read_parquet(stream)
         if not {*_POINT_COLUMNS, *RUN_COLUMNS} <= {*table.columns}:
             raise UserError(f"{path} is no table of a sweep")
         _check_numbers(table)

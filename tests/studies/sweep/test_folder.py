@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from attrs import evolve
 
 from gpusim.core.errors import UserError, WriteError
 from gpusim.studies.sweep import folder as folder_module
@@ -47,6 +49,24 @@ def runs(study: Path, tmp_path: Path) -> RunFolder:
     """A copy that may be damaged; its files look unchanged."""
     shutil.copytree(study, tmp_path / "runs")
     return RunFolder(tmp_path / "runs")
+
+
+NO_TEXT = os.fsdecode(b"runs\xff")
+other_names = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere names are text")
+
+
+@other_names
+def test_a_folder_whose_name_is_no_text(runs: RunFolder, tmp_path: Path) -> None:
+    odd = RunFolder(runs.path.rename(tmp_path / NO_TEXT))
+    assert len(odd.table("pair")) == 2
+    assert len(odd.known_facts()) == 2
+
+
+@other_names
+def test_a_sweep_keeps_text_alone(runs: RunFolder) -> None:
+    sweep = evolve(SWEEP, workloads=NO_TEXT)
+    with pytest.raises(UserError, match="a file with bytes that are no text: .*runs\ufffd"):
+        runs.keep_sweep(sweep)
 
 
 def keys(runs: RunFolder) -> list[str]:
