@@ -29,9 +29,9 @@ from gpusim.core.version import form
 from gpusim.files.shipped import data_names
 
 COMPILED = form() == "compiled"
-PIECE = 30 if COMPILED else 20
-PIECES = 20 if COMPILED else 1
-"""The compiled form runs 600 cases; pure Python, which has the same digests, a few."""
+PIECE = 80 if COMPILED else 20
+PIECES = 25 if COMPILED else 1
+"""The compiled form runs 2,000 cases; pure Python, which has the same digests, a few."""
 
 SEED = 777
 """The same cases each time: others are looked for by ``gpusim study fuzz machines``."""

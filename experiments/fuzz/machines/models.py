@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from random import Random
+from types import MappingProxyType
 from typing import TypeVar
 
 from attrs import field, frozen
@@ -90,6 +91,12 @@ PARTS: Mapping[str, Mapping[str, Setting]] = {
     "scoreboard": {"sm.shared_loads": "scoreboard"},
     "sectors": {"l1.sector": "32B", "l2.sector": "32B"},
     "byte masks": {"l1.sector": "32B", "l2.sector": "32B", "l2.byte_masks": True},
+    "partial writes": {
+        "l1.sector": "32B",
+        "l2.sector": "32B",
+        "l2.byte_masks": True,
+        "l2.partial_writes": "fill",
+    },
     "L2 partitions": {"l2.partitions": 2, "l2.far": "30 cycles"},
     "L2 copies": {"l2.partitions": 2, "l2.far": "30 cycles", "l2.copies": "reads"},
     "atomics in turns": {"l2.atomic_interval": 2.0, "l2.atomic_grain": "sector"},
@@ -249,12 +256,19 @@ def make_model(random: Random, number: int) -> MadeModel:
     changes.extend(_policies(random, plain, number))
     if random.random() < 0.5:
         changes.extend(_small_tlbs(random, plain))
-    changed = random.sample(choice_keys(plain), random.choice(_SETTINGS))
-    changed += random.sample(keys(plain), random.choice(_SETTINGS))
-    changes.extend({key: other_value(random, plain, key)} for key in changed)
     settings = _accepted(base, recipes, changes)
+    whole = load(base, recipes, settings)
+    settings = _accepted(base, recipes, list(_values(random, base, whole)), settings)
     there = tuple(name for name in parts if PARTS[name].items() <= settings.items())
     return MadeModel.of(base, recipes, settings, there)
+
+
+def _values(random: Random, base: str, model: LoadedModel) -> Iterator[Mapping[str, Setting]]:
+    """Other values of a machine, some of them of keys that its shipped model does not have."""
+    own = sorted({*keys(model)} - {*keys(load(base, (), {}))})
+    for names in (choice_keys(model), keys(model), own):
+        for key in random.sample(names, min(random.choice(_SETTINGS), len(names))):
+            yield {key: other_value(random, model, key)}
 
 
 def _all_policies() -> list[tuple[Slot, str]]:
@@ -332,10 +346,13 @@ def _small_tlbs(random: Random, model: LoadedModel) -> Iterator[Mapping[str, Set
 
 
 def _accepted(
-    base: str, recipes: tuple[str, ...], changes: Sequence[Mapping[str, Setting]]
+    base: str,
+    recipes: tuple[str, ...],
+    changes: Sequence[Mapping[str, Setting]],
+    settings: Mapping[str, Setting] = MappingProxyType({}),
 ) -> dict[str, Setting]:
-    """The changes that the model takes, one after the other."""
-    kept: dict[str, Setting] = {}
+    """Settings, and the changes of them that the model takes, one after the other."""
+    kept = dict(settings)
     waiting = [list(changes)] if changes else []
     while waiting:
         some = waiting.pop()
