@@ -6,13 +6,14 @@ file of gpusim changes for a new one.  Its options are the keyword-only paramete
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 from typing import Any, TypeVar
 
 from attrs import NOTHING, field, frozen
 
 from gpusim.core.errors import UserError, few, nearest
+from gpusim.core.module_folders import import_all
 from gpusim.core.policy import PolicyConfig
 from gpusim.core.user_code import load_own
 
@@ -72,11 +73,26 @@ def open_slot(slot: Slot, base: type, *arguments: str) -> None:
 
 
 def interface(slot: Slot) -> Interface:
-    """What a slot asks of a policy; its room has been imported."""
+    """What a slot asks of a policy."""
+    if slot not in _INTERFACES:
+        _import_rooms()
     return _INTERFACES[slot]
 
 
 _POLICIES: dict[Slot, dict[str, type]] = {slot: {} for slot in Slot}
+
+_ROOMS_TO_COME: list[str] = []
+"""Packages whose modules open slots and register policies, and that are not imported yet."""
+
+
+def import_when_asked(rooms: Iterable[str]) -> None:
+    """Import packages, whose policies few machines have, when a slot or a name is not known."""
+    _ROOMS_TO_COME.extend(rooms)
+
+
+def _import_rooms() -> None:
+    while _ROOMS_TO_COME:
+        import_all(_ROOMS_TO_COME.pop(0))
 
 
 def register_policy(slot: Slot, name: str, cls: type) -> None:
@@ -113,6 +129,7 @@ def same_definition(old: object, new: object) -> bool:
 
 def policy_names(slot: Slot) -> tuple[str, ...]:
     """Registered names of a slot, sorted."""
+    _import_rooms()
     return tuple(sorted(_POLICIES[slot]))
 
 
@@ -122,6 +139,8 @@ def find_policy(slot: Slot, name: str) -> type:
     Raises:
         UserError: there is no such policy.
     """
+    if name not in _POLICIES[slot] and ":" not in name:
+        _import_rooms()
     if name in _POLICIES[slot]:
         return _POLICIES[slot][name]
     if ":" in name:

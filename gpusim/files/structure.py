@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from functools import cache
 from types import NoneType
 from typing import Any, TypeVar, get_args, get_origin
 
@@ -68,16 +70,10 @@ def structure(data: Mapping[str, Any], cls: type[T]) -> T:
     Raises:
         StructureError: keys that are unknown or missing, or values of the wrong type.
     """
+    with suppress(Exception):  # whatever it is, the other converter says where and why
+        return _converter(places=False).structure(data, cls)
     try:
-        return _QUICK.structure(data, cls)
-    except Exception:  # noqa: BLE001  (whatever it is, the other converter says where and why)
-        return _structure_with_places(data, cls)
-
-
-def _structure_with_places(data: Mapping[str, Any], cls: type[T]) -> T:
-    """As `structure`, by code that is longer to make, and collects each mistake with its place."""
-    try:
-        return _make_converter(places=True).structure(data, cls)
+        return _converter(places=True).structure(data, cls)
     except BaseValidationError as error:
         raise StructureError(list(_problems(error, ()))) from error
 
@@ -243,8 +239,13 @@ def _tables_only(inner: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return check
 
 
-def _make_converter(places: bool) -> cattrs.Converter:
-    """A converter of tables; `places`: whether its errors tell all mistakes and their places."""
+@cache
+def _converter(places: bool) -> cattrs.Converter:
+    """A converter of tables.
+
+    Args:
+        places: whether its errors tell all mistakes and their places; its code is longer to make.
+    """
     converter = cattrs.Converter(
         forbid_extra_keys=True, prefer_attrib_converters=False, detailed_validation=places
     )
@@ -271,9 +272,6 @@ def _make_converter(places: bool) -> cattrs.Converter:
     names = homogenous_tuple_structure_factory(tuple[str, ...], converter)
     converter.register_structure_hook_func(_is_names, _lists_only(names))
     return converter
-
-
-_QUICK = _make_converter(places=False)
 
 
 def _problems(error: Exception, key: Key) -> Iterator[Problem]:

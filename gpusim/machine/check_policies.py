@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
+from typing import TYPE_CHECKING
 
 from gpusim.config.check_unified import check_unified
 from gpusim.config.node import NodeConfig
@@ -25,12 +26,14 @@ from gpusim.core.user_code import is_unknown
 from gpusim.files.structure import Problem, attributes_of
 from gpusim.files.toml_document import Key
 from gpusim.hardware.dram import ChannelUse, check_dram
-from gpusim.hardware.node import RemotePages
 from gpusim.hardware.tlb import FillPolicy, TlbArray, make_array, takes_sets
 from gpusim.hardware.walk import TableLayout
 from gpusim.machine.declared import signature
 from gpusim.machine.mock_site import SOME_FRAMES, SOME_PAGE, trial_site, trial_table_site
 from gpusim.machine.slots import cannot_be_made, unfit
+
+if TYPE_CHECKING:
+    from gpusim.hardware.node import RemotePages
 
 _OPTION_TYPES: Mapping[str, tuple[type, ...]] = {
     "int": (int,),

@@ -14,7 +14,6 @@ from gpusim.config.auxiliary import SideCacheConfig
 from gpusim.config.node import NodeConfig
 from gpusim.config.schema import GpuConfig
 from gpusim.core.errors import UserError
-from gpusim.hardware.node import make_topology
 from gpusim.machine.tenants import Tenant
 
 
@@ -220,6 +219,8 @@ def link_ports(config: GpuConfig, node: NodeConfig) -> int:
     """Ports of a GPU's crossbar that carry what its links carry, each way [our choice]."""
     if config.crossbar.ideal:
         return 1
+    from gpusim.hardware.node import make_topology
+
     topology = make_topology(node.link.topology, node.gpus)
     most = max(sum(end[0] == gpu for end in topology.ends) for gpu in range(node.gpus))
     a_second = config.crossbar.bytes_per_cycle * config.clock

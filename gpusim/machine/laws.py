@@ -12,7 +12,6 @@ from gpusim.core.law import Law
 from gpusim.core.stage import Prefetches, Stage
 from gpusim.core.stage_process import StageProcess
 from gpusim.core.warp_program import SECTOR_BYTES
-from gpusim.hardware.paging import HEADER_BYTES
 from gpusim.machine.machine import Machine
 
 
@@ -57,6 +56,8 @@ def laws_between(machine: Machine) -> Iterator[Law]:
 
 def _moved(page: int, machine: Machine) -> Iterator[Law]:
     """Bytes that moved over the link: pages, and lines that were read and written there."""
+    from gpusim.hardware.paging import HEADER_BYTES
+
     came = ("pages_asked", "pages_prefetched", "pages_migrated")
     far = machine.paging is not None and bool(machine.paging.hosts)
     acknowledged = f" + {HEADER_BYTES} * host.writes" if machine.node is not None else ""

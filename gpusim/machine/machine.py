@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpusim.config.schema import GpuConfig
 from gpusim.core.component import Component, metrics_of
@@ -31,10 +31,8 @@ from gpusim.machine.domains import divide, gpus_of
 from gpusim.machine.first_runs import FirstRuns
 from gpusim.machine.mapping_calls import calls_of
 from gpusim.machine.memory_system import MemorySystem, nothing_beyond
-from gpusim.machine.node import Node
 from gpusim.machine.page_tables import build_page_tables
 from gpusim.machine.pages import Pages
-from gpusim.machine.paging import Paging, PagingSite, check_pinned
 from gpusim.machine.schedulers import SchedulerSite, share_sms
 from gpusim.machine.signal_board import attach_policies, make_board
 from gpusim.machine.speculation import Speculation
@@ -42,6 +40,10 @@ from gpusim.machine.tenants import Tenant
 from gpusim.machine.translation import TranslationStages, tlb_states
 from gpusim.machine.virtual_caches import connect_fbt, leading_names, shootdowns_of
 from gpusim.machine.warp_walks import walk_warps
+
+if TYPE_CHECKING:
+    from gpusim.machine.node import Node
+    from gpusim.machine.paging import Paging
 
 
 class Machine:
@@ -138,6 +140,8 @@ class Machine:
         self.layouts = self._tables.layouts
         self.paging: Paging | None = None
         if self.config.paging is not None:
+            from gpusim.machine.paging import Paging, PagingSite, check_pinned
+
             check_pinned(self.config.paging, self.tenants)
             site = PagingSite(self.env, self.config, self._tables, self.pages, self._drop)
             self.paging = Paging(site, self.tenants, seed)
@@ -162,6 +166,8 @@ class Machine:
         ]
         self.node: Node | None = None
         if self.config.node is not None:
+            from gpusim.machine.node import Node
+
             self.node = Node(self.env, self.config, self.systems, self._tables, apps, self._drop)
         if paging is not None:
             for system in self.systems:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from attrs import evolve
 
@@ -53,14 +54,17 @@ from gpusim.hardware.crossbar import (
     ToSms,
     ToVirtualBanks,
     Ways,
+    with_ports,
 )
 from gpusim.hardware.dram import ChannelUse, DramChannel, IdealDramChannel, build_dram
 from gpusim.hardware.dram.build import MappedRoute, RoutesByPart
 from gpusim.hardware.dram.mapping import AddressMapping
-from gpusim.hardware.node import AskedBanks, BeyondDram, BeyondMemory, ToMemories, with_ports
 from gpusim.hardware.walk import PageTable, Walkers, WalkersSite, WarpWalkers
 from gpusim.machine.domains import Domain
 from gpusim.machine.virtual_caches import build_fbt
+
+if TYPE_CHECKING:
+    from gpusim.hardware.node import AskedBanks
 
 
 class MemorySystem:
@@ -111,6 +115,8 @@ class MemorySystem:
         config = domain.config
         self.far_misses: Port[MemoryRequest] | None = None
         if domain.caches_others:
+            from gpusim.hardware.node import BeyondDram
+
             far = self.far_misses = Port(env, f"far{self._suffix}", depth=config.l2.queue)
             channel = BeyondDram(channel, domain.memory, far)
         self.hashing = _bank_hash(config.l2)
@@ -223,6 +229,8 @@ class MemorySystem:
         domain, to_banks = self.domain, self._to_banks()
         if not domain.link_ports:
             return to_banks
+        from gpusim.hardware.node import BeyondMemory, ToMemories
+
         l2 = domain.config.l2
         memory = domain.memory
         beyond = BeyondMemory(memory.start, memory.stop, l2.banks, domain.link_ports)
@@ -245,6 +253,8 @@ class MemorySystem:
 
     def asked_banks(self) -> AskedBanks:
         """The way to the banks for loads of other GPUs, whose L2 caches keep the lines."""
+        from gpusim.hardware.node import AskedBanks
+
         domain, requests = self.domain, self.requests
         asked = [
             bank.misses.homes.asked for bank in self.banks if isinstance(bank.misses, DramMisses)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
@@ -12,7 +13,6 @@ from gpusim.core.errors import UserError
 from gpusim.core.mapping import ASID_SHIFT, VPN_MASK, Mapping
 from gpusim.core.registry import Slot, make_policy
 from gpusim.core.warp_program import Buffer
-from gpusim.hardware.node import ArrayHomes, PagePlacement
 from gpusim.hardware.walk import (
     FarTable,
     FrameAllocator,
@@ -27,6 +27,9 @@ from gpusim.hardware.walk import (
     TableSite,
 )
 from gpusim.machine.domains import Domain, Part
+
+if TYPE_CHECKING:
+    from gpusim.hardware.node import ArrayHomes, PagePlacement
 
 _TABLE_SHARE, _ROOM = 64, 4
 """Page tables get a 64th of physical memory, or, if they are sparse, 4 times what tables take that
@@ -135,6 +138,8 @@ def build_page_tables(
 def _of_node(
     config: GpuConfig, node: NodeConfig, domains: Sequence[Domain], apps: int, seed: int
 ) -> PageTables:
+    from gpusim.hardware.node import ArrayHomes
+
     memory = config.memory
     memories = []
     for domain in domains:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Mapping as Dict
 from functools import partial
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from attrs import evolve
 
@@ -19,7 +20,6 @@ from gpusim.core.signals import SignalBoard
 from gpusim.core.stage import Stage, StageMemory, StageSite
 from gpusim.core.states import State
 from gpusim.files.units import cycles
-from gpusim.hardware.fbt import Fbt
 from gpusim.hardware.tlb import (
     MISS_RULES,
     AlwaysFill,
@@ -36,6 +36,9 @@ from gpusim.hardware.walk import FarTable
 from gpusim.machine.domains import Domain
 from gpusim.machine.memory_system import MemorySystem, WalkersOfDomains
 from gpusim.machine.pages import Pages, PagesOfGpu
+
+if TYPE_CHECKING:
+    from gpusim.hardware.fbt import Fbt
 
 
 class TranslationStages:

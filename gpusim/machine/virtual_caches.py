@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from gpusim.config.schema import GpuConfig
 from gpusim.core.engine import Environment
@@ -11,11 +12,13 @@ from gpusim.core.mapping import ASID_SHIFT
 from gpusim.core.states import State
 from gpusim.core.structures import bits_for
 from gpusim.hardware.cache import L1Cache, L2Bank, LeadingNames, TranslatedMisses
-from gpusim.hardware.fbt import Fbt, FbtSite, make_table, page_lines_shift
 from gpusim.hardware.tlb import TlbLevel
 from gpusim.hardware.walk import PageTable
 from gpusim.machine.domains import Domain
 from gpusim.machine.pages import Holder
+
+if TYPE_CHECKING:
+    from gpusim.hardware.fbt import Fbt
 
 
 def build_fbt(
@@ -31,6 +34,8 @@ def build_fbt(
     fbt, clock = config.fbt, config.clock
     if fbt is None:
         return None
+    from gpusim.hardware.fbt import Fbt, FbtSite, make_table, page_lines_shift
+
     page, line = config.memory.page, config.l2.line
     crossbar = 0 if config.crossbar.ideal else config.crossbar.latency.cycles(clock)
     site = FbtSite(

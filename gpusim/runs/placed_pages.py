@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpusim.core.mapping import ASID_SHIFT, Mapping
-from gpusim.hardware.node import PageMoves
 from gpusim.hardware.sm.untimed.warm_up import PlacedPages
 from gpusim.hardware.walk import NodeTable, PageTable
 from gpusim.machine import Machine, Tenant
+
+if TYPE_CHECKING:
+    from gpusim.hardware.node import PageMoves
 
 Ints = NDArray[np.int64]
 

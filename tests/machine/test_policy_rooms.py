@@ -10,7 +10,7 @@ import pytest
 
 import gpusim
 from gpusim.core.registry import Slot, find_policy, policy_names
-from gpusim.machine import POLICY_ROOMS
+from gpusim.machine import POLICY_ROOMS, RARE_POLICY_ROOMS
 from gpusim.machine.slots import unfit
 from tests.quick import quick
 
@@ -30,11 +30,27 @@ register_policy(Slot.REPLACEMENT, "mru-of-a-test", MruOfATest)
 
 
 def test_every_module_of_the_rooms_is_imported() -> None:
-    for room in POLICY_ROOMS:
+    assert policy_names(Slot.PAGE_PLACEMENT)
+    for room in (*POLICY_ROOMS, *RARE_POLICY_ROOMS):
         folder = PACKAGE.joinpath(*room.split("."))
         names = {path.stem for path in folder.glob("*.py")} - {"__init__"}
         assert names
         assert {f"{room}.{name}" for name in names} <= sys.modules.keys()
+
+
+def test_rooms_with_policies_that_few_machines_have_are_imported_when_they_are_asked_for() -> None:
+    program = (
+        "import sys, gpusim\n"
+        f"rooms = {RARE_POLICY_ROOMS}\n"
+        "gpusim.load_model('h100')\n"
+        "print([room for room in rooms if room in sys.modules])\n"
+        "gpusim.load_model('dgx-a100')\n"
+        "print([room for room in rooms if room in sys.modules] == list(rooms))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=PACKAGE
+    )
+    assert done.stdout == "[]\nTrue\n", done.stderr
 
 
 @pytest.mark.parametrize("slot", Slot)

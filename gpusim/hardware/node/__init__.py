@@ -32,7 +32,7 @@ from gpusim.hardware.node.page_moves import PageMoves
 from gpusim.hardware.node.placement import PagePlacement
 from gpusim.hardware.node.reader_copies import AskedBanks, BeyondDram, ReaderCopies
 from gpusim.hardware.node.remote_pages import RemotePages
-from gpusim.hardware.node.routing import BeyondMemory, ToMemories, with_ports
+from gpusim.hardware.node.routing import BeyondMemory, ToMemories
 from gpusim.hardware.node.topology import SWITCH, Topology, make_topology
 from gpusim.hardware.node.traffic import PairTraffic
 
@@ -82,5 +82,4 @@ __all__ = [
     "Topology",
     "WatchedExit",
     "make_topology",
-    "with_ports",
 ]

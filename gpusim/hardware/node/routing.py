@@ -73,19 +73,3 @@ class ToMemories(Packets):
 
     def size(self, request: MemoryRequest) -> int:
         return self._near.size(request)
-
-
-def with_ports(longer: list[list[int]], sources: int, links: int, more: int) -> list[list[int]]:
-    """How much longer packets take, with ports of a node as further sources and links.
-
-    Args:
-        longer: by source and link, of the others.
-        sources: further ones.
-        links: further ones.
-        more: of the way to them.
-    """
-    if not sources:
-        return longer
-    others = len(longer[0])
-    own = [[*row, *[more] * links] for row in longer]
-    return own + [[0] * others + [more] * links for _ in range(sources)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from gpusim.config.schema import GpuConfig
-from gpusim.hardware.node import make_topology
 
 
 def cold_load(config: GpuConfig) -> int:
@@ -43,6 +42,8 @@ def _links(config: GpuConfig) -> int:
     node = config.node
     if node is None or node.gpus == 1:
         return 0
+    from gpusim.hardware.node import make_topology
+
     routes = make_topology(node.link.topology, node.gpus).routes
     most = max(len(way) for ways in routes for way in ways)
     before = _bank(config) if node.caching == "reader" else 0
