@@ -14,7 +14,7 @@ from gpusim.results.result import open_result
 from gpusim.studies.reproduce.claims import Claim, Paper
 from gpusim.studies.reproduce.figure import Figure
 from gpusim.studies.reproduce.overlay import Overlay
-from gpusim.studies.reproduce.surveys import run_survey
+from gpusim.studies.reproduce.surveys import SurveyKeys, run_survey
 from gpusim.studies.reproduce.tables import Material
 from gpusim.studies.reproduce.verdict import Measured, Verdict, judge
 from gpusim.studies.sweep.folder import FailedRun, RunFolder
@@ -90,6 +90,7 @@ class Execution:
         dask: address of a Dask scheduler whose workers do the runs (not the characterizations).
         retry_failed: run what has failed before once more.
         progress: shows how far a figure is.
+        survey_keys: what surveys with it have worked out.
     """
 
     folder: str | os.PathLike[str]
@@ -98,6 +99,7 @@ class Execution:
     dask: str | None = None
     retry_failed: bool = False
     progress: Progress = _silent
+    survey_keys: SurveyKeys = field(factory=dict, init=False, eq=False, repr=False)
 
 
 def reproduce(
@@ -180,6 +182,7 @@ def _run_surveys(
                 runs.path,
                 jobs=execution.jobs or cores(),
                 progress=report,
+                keys=execution.survey_keys,
             )
 
 

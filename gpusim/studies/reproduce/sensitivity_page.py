@@ -20,6 +20,7 @@ from gpusim.studies.reproduce.sensitivity import (
 )
 from gpusim.studies.reproduce.verdict import Verdict
 from gpusim.views.plots import new_figure, style, tornado
+from gpusim.views.plots.labels import number_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -207,7 +208,7 @@ def draw_sensitivity(sensitivity: Sensitivity) -> Picture | None:
             stated=claim.values[index] if index < len(claim.values) else None,
             interval=None if interval is None else interval[1:],
             title=_title(claim, index),
-            xlabel=f"{claim.unit} (as it is: {taken:.3g})".strip(),
+            xlabel=f"{claim.unit} (as it is: {number_text(taken)})".strip(),
             ax=ax,
         )
     for ax in list(axes):
@@ -257,9 +258,9 @@ def _result(sensitivity: Sensitivity, claim: Claim, index: int) -> tuple[str, ..
     return (
         name,
         stated,
-        f"{value_of(sensitivity.taken, claim.id, index):.3g}",
-        "" if interval is None else f"{interval[0]:.3g} ({interval[1]:.3g} to {interval[2]:.3g})",
-        f"{min(others):.3g} to {max(others):.3g}" if others else "",
+        number_text(value_of(sensitivity.taken, claim.id, index)),
+        "" if interval is None else "{} ({} to {})".format(*map(number_text, interval)),
+        f"{number_text(min(others))} to {number_text(max(others))}" if others else "",
     )
 
 
@@ -267,7 +268,7 @@ def _cell(variation: Variation, claim: str) -> str:
     one = variation.claims.get(claim)
     if one is None:
         return "–"
-    numbers = ", ".join(f"{value:.3g}" for value in values_of(variation, claim))
+    numbers = ", ".join(map(number_text, values_of(variation, claim)))
     return f"{numbers} {_MARKS[one.verdict]}".strip()
 
 

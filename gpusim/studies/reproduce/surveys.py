@@ -31,8 +31,18 @@ _TICK_SECONDS = 0.25
 _ROOM = Path(str(sys.modules[Characterization.__module__].__file__)).parent
 
 
+SurveyKeys = dict[tuple[object, ...], str]
+"""Content keys of surveys' programs that were worked out before: that builds the programs."""
+
+
 def run_survey(
-    survey: Survey, scale: str, folder: Path, *, jobs: int, progress: Report | None = None
+    survey: Survey,
+    scale: str,
+    folder: Path,
+    *,
+    jobs: int,
+    progress: Report | None = None,
+    keys: SurveyKeys | None = None,
 ) -> dict[str, ApplicationCharacterization]:
     """Characterize the programs of a survey, or read what an earlier one left.
 
@@ -42,6 +52,8 @@ def run_survey(
         folder: of runs; it exists.
         jobs: processes.
         progress: called a few times a second.
+        keys: of surveys before, with the same files of models and workloads; those of this one are
+            put there.
 
     Returns:
         of each workload, that of its only application.
@@ -54,7 +66,8 @@ def run_survey(
         cache.mkdir(exist_ok=True)
     except OSError as error:
         raise WriteError(f"cannot write {cache}: {error.strerror}") from error
-    paths = {name: cache / f"{_key(survey, name, scale)}.h5" for name in survey.workloads}
+    keys = {} if keys is None else keys
+    paths = {name: cache / f"{_key(survey, name, scale, keys)}.h5" for name in survey.workloads}
     todo = [name for name, path in paths.items() if _read(path) is None]
     if todo:
         workers = min(jobs, len(todo))
@@ -103,8 +116,16 @@ def _characterize(survey: Survey, name: str, scale: str, path: Path) -> None:
         write(found)
 
 
-def _key(survey: Survey, name: str, scale: str) -> str:
-    """The content key of a survey: that of its run, and the code that characterizes."""
+def _key(survey: Survey, name: str, scale: str, keys: SurveyKeys) -> str:
+    """The content key of a program of a survey, which is worked out once."""
+    place = survey.model, survey.variants, *sorted(survey.settings.items()), name, scale
+    if place not in keys:
+        keys[place] = _content_key(survey, name, scale)
+    return keys[place]
+
+
+def _content_key(survey: Survey, name: str, scale: str) -> str:
+    """That of its run, and the code that characterizes."""
     model, workload = _load(survey, name, scale)
     digest = hashlib.sha256(content_key(model, workload).encode())
     for path in sorted(_ROOM.glob("*.py")):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from math import isnan
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,8 @@ _LINE = 1.35
 _ROWS = 3
 """Rows of a legend above the axes, at most."""
 
+_LARGE = 1000
+
 _WITHOUT = ("", "1", "fraction")
 """Units that no label needs."""
 
@@ -38,6 +41,13 @@ def label_of(data: xr.DataArray) -> str:
 def text_of(name: Hashable | None, default: str = "") -> str:
     """Name of an index or array as a text; pandas and xarray know None."""
     return default if name is None else str(name)
+
+
+def number_text(number: float) -> str:
+    """Three digits, large numbers in full."""
+    if isnan(number):
+        return "–"
+    return f"{number:,.0f}" if abs(number) >= _LARGE else f"{number:.3g}"
 
 
 def name_ticks(ax: Axes, positions: Sequence[float], names: Iterable[Any]) -> None:

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
 from gpusim.views.plots.colours import PALETTE
+from gpusim.views.plots.labels import number_text
 from gpusim.views.plots.style import style
 
 THEIRS, OURS = "the paper", "here"
@@ -24,8 +25,6 @@ _NAMES, _NUMBERS = 0.3, 0.16
 
 _LETTERS = 34
 """Letters of a name, on a page."""
-
-_LARGE = 1000.0
 
 _WIDE = 30.0
 """Numbers above 0 whose ratio is larger need a logarithmic axis."""
@@ -106,7 +105,7 @@ def _draw(axes: Axes, rows: Sequence[Stated], unit: str) -> None:
     axes.plot(ours, places, "o", color=PALETTE[0], markersize=3.5, label=OURS, clip_on=False)
     for place, row in zip(places, rows, strict=True):
         axes.annotate(
-            f"{_text(row.theirs)} | {_text(row.ours)}",
+            f"{number_text(row.theirs)} | {number_text(row.ours)}",
             (1, place),
             (8, 0),
             xycoords=("axes fraction", "data"),
@@ -132,13 +131,6 @@ def _scale(axes: Axes, values: Sequence[float]) -> None:
         axes.xaxis.set_minor_locator(NullLocator())
     else:
         axes.axvline(0, color="0.6", linewidth=0.6, zorder=0)
-
-
-def _text(number: float) -> str:
-    """Three digits, large numbers in full."""
-    if isnan(number):
-        return "–"
-    return f"{number:,.0f}" if abs(number) >= _LARGE else f"{number:.3g}"
 
 
 def _short(name: str) -> str:

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from gpusim.views.plots.colours import PALETTE
 from gpusim.views.plots.errors import PlotError
-from gpusim.views.plots.labels import legend_above, name_values
+from gpusim.views.plots.labels import legend_above, name_values, number_text
 from gpusim.views.plots.reference_rows import THEIRS
 from gpusim.views.plots.style import Frame, axes_or_new, styled
 
@@ -76,8 +76,8 @@ def tornado(
 
 def _tell(axes: Axes, taken: float, width: float, place: int) -> None:
     """The number at the end of a bar, where it is not that of the result as it is."""
-    text = f"{taken + width:.3g}"
-    if text == f"{taken:.3g}":
+    text = number_text(taken + width)
+    if text == number_text(taken):
         return
     axes.annotate(
         text,

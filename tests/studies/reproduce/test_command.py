@@ -19,6 +19,7 @@ from gpusim.cli.main import app
 from gpusim.core.errors import UserError
 from gpusim.studies.reproduce import catalog, run, surveys
 from gpusim.studies.reproduce.claims import papers
+from gpusim.studies.reproduce.overlay import Overlay
 from gpusim.studies.reproduce.verdict import Verdict
 from gpusim.studies.sweep.folder import FailedRun
 from gpusim.studies.sweep.worker import Failure
@@ -191,6 +192,20 @@ def test_progress_of_characterizations(mine, tmp_path):
     )
     assert set(found) == {"nw", "gemm"}
     assert (seen[-1].total, seen[-1].done, seen[-1].left) == (2, 2, 0)
+
+
+@pytest.mark.usefixtures("done")
+def test_a_program_of_surveys_is_built_once_for_all_changes(mine, tmp_path, monkeypatch):
+    (paper,) = papers()
+    _, figure = catalog.figures_of(paper)
+    built = []
+    load = surveys.load_workload
+    monkeypatch.setattr(surveys, "load_workload", lambda *a: built.append(a[0]) or load(*a))
+    smoke = run.Execution(folder=tmp_path / "gpusim-runs", scale="smoke", jobs=1)
+    for latency in ("8 cycles", "9 cycles"):
+        overlay = Overlay(settings={"l2.latency": latency})
+        list(run.reproduce(paper, [figure], smoke, overlay))
+    assert sorted(built) == ["gemm", "nw"]
 
 
 @pytest.mark.usefixtures("done")
