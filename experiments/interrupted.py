@@ -22,6 +22,7 @@ from random import Random
 import psutil
 from attrs import frozen
 
+from experiments.counts import positive
 from gpusim.core.errors import UserError
 from gpusim.files.whole_files import PARTIAL
 from gpusim.results import open_result
@@ -207,7 +208,7 @@ def undisturbed(kind: Kind) -> tuple[object, float]:
 def main() -> int:
     """Run, report; 1 if anything is wrong."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--cases", type=int, default=100, help="default: %(default)s")
+    parser.add_argument("--cases", type=positive, default=100, help="default: %(default)s")
     parser.add_argument("--seed", type=int, default=0, help="default: %(default)s")
     options = parser.parse_args()
     random = Random(options.seed)  # noqa: S311  (nothing is secret)

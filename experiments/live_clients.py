@@ -22,6 +22,7 @@ from pathlib import Path
 from attrs import define, field
 
 import gpusim
+from experiments.counts import positive
 
 MAINTENANCE = True
 """A study of gpusim itself: ``gpusim list maintenance`` has it."""
@@ -139,9 +140,11 @@ def undisturbed(settings: Mapping[str, int]) -> str:
 def main() -> int:
     """Run, report; 1 if anything is wrong."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--clients", type=int, default=200, help="default: %(default)s")
+    parser.add_argument("--clients", type=positive, default=200, help="default: %(default)s")
     parser.add_argument("--minutes", type=float, default=2.0, help="default: %(default)s")
-    parser.add_argument("--updates", type=int, default=24, help="of a run (default: %(default)s)")
+    parser.add_argument(
+        "--updates", type=positive, default=24, help="of a run (default: %(default)s)"
+    )
     options = parser.parse_args()
     settings = {**SETTINGS, "updates": options.updates}
     expected, end = undisturbed(settings), time.monotonic() + options.minutes * 60

@@ -35,6 +35,7 @@ from attrs import asdict, field, frozen
 from rich.console import Console
 from rich.table import Table
 
+from experiments.counts import positive
 from gpusim.core.errors import UserError
 from gpusim.files.structure import StructureError, structure
 from gpusim.files.toml_document import read_document
@@ -91,12 +92,12 @@ def cost_of(command: str, folder: Path) -> Cost:
     """Run a command line.
 
     Raises:
-        UserError: there is no such program, or it fails.
+        UserError: it is none, there is no such program, or it fails.
     """
     with tempfile.TemporaryFile() as errors:
         try:
             process = subprocess.Popen(  # noqa: S603  (the commands are the user's own)
-                shlex.split(command), cwd=folder, stdout=subprocess.DEVNULL, stderr=errors
+                words_of(command), cwd=folder, stdout=subprocess.DEVNULL, stderr=errors
             )
         except OSError as error:
             raise UserError(f"{command}: {error.strerror}") from error
@@ -107,6 +108,21 @@ def cost_of(command: str, folder: Path) -> Cost:
             last = errors.read().decode(errors="replace").strip().rpartition("\n")[2]
             raise UserError(f"{command}: ended with {process.returncode}: {last}")
     return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1000)
+
+
+def words_of(command: str) -> list[str]:
+    """The words of a command line.
+
+    Raises:
+        UserError: it has none, or a quote without its end.
+    """
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UserError(f"{command!r} is no command line: {error}") from error
+    if not words or "\0" in command:
+        raise UserError(f"{command!r} is no command line")
+    return words
 
 
 def measure(cases: Cases, folder: Path, repeat: int) -> dict[str, dict[str, Cost]]:
@@ -124,10 +140,16 @@ def measure(cases: Cases, folder: Path, repeat: int) -> dict[str, dict[str, Cost
 
 
 def compared(cases: Cases, least: Mapping[str, Mapping[str, Cost]]) -> Iterator[Compared]:
-    """The rows of the table, in the order of the file."""
+    """The rows of the table, in the order of the file.
+
+    Raises:
+        UserError: a case takes too little time to be measured.
+    """
     start = least.get("")
     for name, case in cases.cases.items():
         ours, theirs = (least[name][side] for side in SIDES)
+        if not (ours.seconds and theirs.seconds):
+            raise UserError(f"{name}: a command takes no processor time that can be measured")
         net = None
         if start is not None:
             left = [least[name][side].seconds - start[side].seconds for side in SIDES]
@@ -171,6 +193,11 @@ def read_cases(path: Path) -> Cases:
         raise UserError("\n".join(problems)) from error
     if not cases.cases:
         raise UserError(f"{path}: must have a table [cases.NAME]")
+    for name, case in cases.cases.items():
+        if case.transactions < 0:
+            raise UserError(
+                f"{path}: cases.{name}.transactions = {case.transactions}: must be 0 or more"
+            )
     return cases
 
 
@@ -178,13 +205,13 @@ def main() -> None:
     """Time the cases of a file."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("cases", type=Path, help="TOML file of command lines")
-    parser.add_argument("--repeat", type=int, default=5, help="runs of each command")
+    parser.add_argument("--repeat", type=positive, default=5, help="runs of each command")
     parser.add_argument("--json", action="store_true", help="print JSON in place of a table")
     options = parser.parse_args()
     if not hasattr(os, "wait4"):
         raise UserError("this system does not say what a process has cost")
     cases = read_cases(options.cases)
-    rows = [*compared(cases, measure(cases, options.cases.parent, max(options.repeat, 1)))]
+    rows = [*compared(cases, measure(cases, options.cases.parent, options.repeat))]
     if options.json:
         print(json.dumps([asdict(row) for row in rows], indent=2))
     else:

@@ -20,6 +20,7 @@ from attrs import asdict, field, frozen
 from rich.console import Console
 from rich.table import Table
 
+from experiments.counts import positive
 from gpusim.core.process_memory import peak_bytes
 from gpusim.machine.load import load_model
 from gpusim.results.event_tables import RECORDS, check_records
@@ -135,7 +136,7 @@ def main() -> None:
     """Measure all cases and print them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--repeats", type=int, default=3, help="runs of each kind (default 3)")
+    parser.add_argument("--repeats", type=positive, default=3, help="runs of each kind (default 3)")
     parser.add_argument("--record", default=",".join(RECORDS), help="what to record (all)")
     arguments = parser.parse_args()
     records = arguments.record.split(",")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from pathlib import Path
 
+from experiments.counts import positive
 from gpusim.cli.sweep_view import sweep_progress
 from gpusim.studies.scripts import FOLDER
 from gpusim.studies.sweep.results import SweepResults
@@ -27,7 +28,7 @@ def study_options(doc: str | None, folder: str) -> ArgumentParser:
         default=FOLDER / folder,
         help="folder of runs, which is continued (default: %(default)s)",
     )
-    parser.add_argument("--jobs", type=int, help="processes; default: one a core")
+    parser.add_argument("--jobs", type=positive, help="processes; default: one a core")
     return parser
 
 

@@ -26,6 +26,7 @@ from attrs import asdict, frozen
 from rich.console import Console
 from rich.table import Table
 
+from experiments.counts import positive
 from gpusim.machine.load import load_model
 from gpusim.runs.simulate import simulate
 from gpusim.studies.sweep.results import open_sweep
@@ -137,8 +138,8 @@ def main() -> None:
     """Measure both and print them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--runs", type=int, default=200, help="tiny runs (default 200)")
-    parser.add_argument("--long", type=int, default=24, help="longer runs (default 24)")
+    parser.add_argument("--runs", type=positive, default=200, help="tiny runs (default 200)")
+    parser.add_argument("--long", type=positive, default=24, help="longer runs (default 24)")
     arguments = parser.parse_args()
     load = psutil.getloadavg()[0]
     overhead, speed_up = measure_overhead(arguments.runs), measure_speed_up(arguments.long)

@@ -28,6 +28,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from experiments.counts import positive
 from experiments.each_trace import Failure, each
 from experiments.trace_counts import run_counting
 from gpusim.config.load import LoadedModel
@@ -231,7 +232,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--model", default="rtx3070", help="name or file (default: rtx3070)")
     parser.add_argument("--counts", type=Path, default=COUNTS, help="what Accel-Sim counts")
     parser.add_argument("--json", action="store_true", help="print one JSON object, no table")
-    parser.add_argument("-j", "--processes", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("-j", "--processes", type=positive, default=os.cpu_count() or 1)
     options = parser.parse_args(arguments)
     try:
         stated = read_counts(options.counts)

@@ -29,6 +29,7 @@ from rich.markup import escape
 from rich.progress import track
 from rich.table import Table
 
+from experiments.counts import positive
 from experiments.each_trace import Failure, each
 from experiments.trace_comparison import Comparison, Row, compare
 from gpusim.core.errors import UserError
@@ -151,11 +152,9 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object, no table")
     parser.add_argument(
-        "-j", "--processes", type=int, default=os.cpu_count() or 1, help="traces at once"
+        "-j", "--processes", type=positive, default=os.cpu_count() or 1, help="traces at once"
     )
     options = parser.parse_args(arguments)
-    if options.processes < 1:
-        parser.error(f"-j {options.processes}: must be 1 or more")
     try:
         found, failures = compare_all(
             options.reference, options.pace, options.processes, Console(stderr=True)

@@ -25,6 +25,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 import gpusim
+from experiments.counts import positive
 from experiments.marked import write_marked
 from gpusim.files.whole_files import whole_file
 from gpusim.studies.characterize.intensity import BIN_NAMES
@@ -225,7 +226,7 @@ def main() -> None:
     parser.add_argument("--scale", default="quick", choices=SCALES)
     parser.add_argument("--keep", type=Path, help="folder of the numbers that are there already")
     parser.add_argument("--doc", type=Path, help="page whose tables are replaced")
-    parser.add_argument("-j", type=int, default=os.cpu_count() or 1, help="processes")
+    parser.add_argument("-j", type=positive, default=os.cpu_count() or 1, help="processes")
     arguments = parser.parse_args()
     if arguments.keep:
         arguments.keep.mkdir(parents=True, exist_ok=True)

@@ -22,6 +22,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from experiments.counts import positive
 from experiments.hardware.gpus import GPUS
 from experiments.hardware.held import Held, median_error, read_points
 from experiments.hardware.measure import (
@@ -240,7 +241,9 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FOLDER",
         help="take our points from MODEL_points.csv there, and run nothing",
     )
-    parser.add_argument("-j", "--jobs", type=int, default=1, help="runs side by side (default 1)")
+    parser.add_argument(
+        "-j", "--jobs", type=positive, default=1, help="runs side by side (default 1)"
+    )
     return parser
 
 

@@ -50,6 +50,10 @@ def test_commands_run_in_the_folder_of_the_file(
         ("[start]\nours = 'a'\ntheirs = 'b'\n", "cases"),
         ("[cases]\n", r"must have a table \[cases.NAME\]"),
         ("[cases.a]\nours = 'a'\n", "cases.a.theirs"),
+        (
+            "[cases.a]\nours = 'a'\ntheirs = 'b'\ntransactions = -5\n",
+            "cases.a.transactions = -5: must be 0 or more",
+        ),
         ("[cases.a]\nours = 'a'\nthiers = 'b'\n", "did you mean 'theirs'"),
     ],
 )
@@ -64,6 +68,8 @@ def test_what_is_no_list_of_cases(text: str, told: str, tmp_path: Path) -> None:
     ("command", "told"),
     [
         ("no-such-program x", "no-such-program x: No such file or directory"),
+        ("", "'' is no command line"),
+        ("true 'x", "is no command line: No closing quotation"),
         (f"{sys.executable} -c 'raise SystemExit(\"too bad\")'", "ended with 1: too bad"),
     ],
 )
@@ -72,3 +78,19 @@ def test_a_command_that_fails(command: str, told: str, tmp_path: Path) -> None:
     path.write_text(f"[cases.a]\nours = '''{command}'''\ntheirs = 'true'\n")
     with pytest.raises(UserError, match=told):
         run_study(find_study("peers"), [str(path), "--repeat", "1"])
+
+
+def test_a_command_that_takes_no_time() -> None:
+    cases = Cases(cases={"a": Case(ours="x", theirs="y")})
+    with pytest.raises(UserError, match="a: a command takes no processor time"):
+        list(compared(cases, {"a": {"ours": Cost(0.0, 10), "theirs": Cost(9.0, 20)}}))
+
+
+@pytest.mark.parametrize("words", [["peers", "x.toml", "--repeat"], ["workload-table", "-j"]])
+def test_studies_take_counts_from_one_on(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    name, *options = words
+    with pytest.raises(SystemExit):
+        run_study(find_study(name), [*options, "0"])
+    assert "0: must be 1 or more" in capsys.readouterr().err
