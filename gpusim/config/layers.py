@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping
+from numbers import Integral, Real
 from typing import Any
 
 from attrs import frozen
@@ -86,6 +87,19 @@ def override_layer(overrides: Mapping[str, object]) -> Tree:
         assert isinstance(single, dict)
         merge(layer, single)
     return layer
+
+
+def own_numbers(overrides: Mapping[str, object] | None) -> dict[str, object]:
+    """Overrides whose numbers are Python's own: loops over arrays of numpy have others."""
+    return {key: _own_number(value) for key, value in (overrides or {}).items()}
+
+
+def _own_number(value: object) -> object:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, Integral):
+        return int(value)
+    return float(value) if isinstance(value, Real) else value
 
 
 def parse_scalar(value: object) -> object:

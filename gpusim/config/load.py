@@ -20,6 +20,7 @@ from gpusim.config.layers import (
     leaves,
     merge,
     override_layer,
+    own_numbers,
 )
 from gpusim.config.schema import GpuConfig
 from gpusim.config.stack import lay, stacked
@@ -137,7 +138,8 @@ def _read_model(
     path = find_data("models", name_or_path)
     document = read_document(path)
     names = stacked(document, (variants,) if isinstance(variants, str) else variants)
-    tree, above = with_bases(document), override_layer(overrides or {})
+    given = own_numbers(overrides)
+    tree, above = with_bases(document), override_layer(given)
     lay(tree, document, names, above)
     merge(tree, above)
     _remove_absent(tree)
@@ -155,7 +157,7 @@ def _read_model(
         config=config,
         path=str(path),
         variants=names,
-        overrides=dict(overrides or {}),
+        overrides=given,
         values=tuple(_values(unstructure(config), tree, ())),
     )
 

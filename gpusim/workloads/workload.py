@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 from attrs import asdict, evolve, field, fields, frozen
 
-from gpusim.config.layers import parse_scalar
+from gpusim.config.layers import own_numbers, parse_scalar
 from gpusim.core.errors import UserError, few, nearest
 from gpusim.core.notebook import html_facts
 from gpusim.core.untrusted import MOST_SEED, brief, is_file, is_folder, untrusted
@@ -115,34 +116,43 @@ def load_workload(
         raise UserError(
             f"there is no scale {scale!r}{nearest(scale, SCALES)}; allowed: {', '.join(SCALES)}"
         )
-    if not 0 <= seed <= MOST_SEED:
-        raise UserError(f"the seed is {brief(seed)}; must be 0 or more, and at most {MOST_SEED}")
+    seed = _checked(seed)
     if not isinstance(name_or_path, str):
         name_or_path = program_of(name_or_path).name
     with untrusted(f"workload {name_or_path}", "cannot be read"):
         return _load(name_or_path, scale, seed, overrides)
 
 
+def _checked(seed: object) -> int:
+    """A seed, as a number of Python's own."""
+    if not isinstance(seed, Integral) or isinstance(seed, bool):
+        raise UserError(f"the seed is {seed!r}; must be a whole number")
+    number = int(seed)
+    if not 0 <= number <= MOST_SEED:
+        raise UserError(f"the seed is {brief(number)}; must be 0 or more, and at most {MOST_SEED}")
+    return number
+
+
 def _load(
     name_or_path: str, scale: str, seed: int, overrides: Mapping[str, object] | None
 ) -> Workload:
-    path = Path(name_or_path)
+    path, given = Path(name_or_path), own_numbers(overrides)
     if _is_trace(path):
-        return _trace(path, overrides)
+        return _trace(path, given)
     entry = find_workload(name_or_path)
     builders = [
         application_builder(entry, index, scale) for index in range(len(entry.table.applications))
     ]
     _check_names([builder.name for builder in builders], entry)
     timed = _placed(getattr(entry.table.timed, scale), entry)
-    for key, value in (overrides or {}).items():
+    for key, value in given.items():
         if key.startswith(_TIMED):
             timed = _timed(timed, key, value)
         else:
             _override(builders, key, value)
     specs = tuple(builder.build(seed) for builder in builders)
     relaunch = entry.table.relaunch != "never"
-    return Workload(entry.name, scale, seed, specs, relaunch, dict(overrides or {}), timed)
+    return Workload(entry.name, scale, seed, specs, relaunch, given, timed)
 
 
 def _placed(timed: Timed, entry: Entry) -> Timed:
@@ -172,11 +182,10 @@ def _is_trace(path: Path) -> bool:
     return list_in(path) is not None
 
 
-def _trace(path: Path, overrides: Mapping[str, object] | None) -> Workload:
+def _trace(path: Path, given: dict[str, object]) -> Workload:
     from gpusim.traces.open_trace import open_trace
     from gpusim.traces.options import trace_options
 
-    given = dict(overrides or {})
     trace = open_trace(path, options=trace_options(given))
     origin: dict[str, object] = {"trace": path.name, **_stated(given)}
     specs = tuple(

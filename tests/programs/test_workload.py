@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from gpusim.core.errors import UserError
+from gpusim.machine.load import load_model
 from gpusim.programs.graphs.graph import Graph
 from gpusim.programs.kernel import Program
+from gpusim.runs.simulate import simulate
 from gpusim.workloads import library
 from gpusim.workloads.builder import ProgramStart
 from gpusim.workloads.library import find_workload, read_paper, workload_names
@@ -310,6 +312,22 @@ def test_names_scales_and_seeds() -> None:
         load_workload("atax", "quik")
     with pytest.raises(UserError, match="the seed is -1"):
         load_workload("atax", "smoke", seed=-1)
+    for seed in (1.5, True, "1"):
+        with pytest.raises(UserError, match=f"the seed is {seed!r}; must be a whole number"):
+            load_workload("atax", "smoke", seed=seed)  # type: ignore[arg-type]
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    plain = load_workload("gups", "smoke", 3, {"threads": 128})
+    given = load_workload("gups", "smoke", np.int64(3), {"threads": np.int64(128)})
+    tiny = load_model("tiny", overrides={"tlb.L1.ways": 1, "dram.drain_high": 0.75})
+    ways, high = np.arange(1, 3)[0], np.float32(0.75)
+    same = load_model("tiny", overrides={"tlb.L1.ways": ways, "dram.drain_high": high})
+    with simulate(tiny, plain) as one, simulate(same, given) as other:
+        assert one.digest == other.digest
+        assert one.provenance.overrides == other.provenance.overrides
+    with pytest.raises(UserError, match=r"n = 1\.5: must be a whole number"):
+        load_workload("atax", "smoke", overrides={"n": np.float64(1.5)})
 
 
 def test_a_program_without_a_workload_file_runs_at_its_defaults(
