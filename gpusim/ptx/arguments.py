@@ -96,7 +96,9 @@ def owner_of(kernel: str, name: str, array: NDArray[Any]) -> tuple[NDArray[Any],
     Raises:
         UserError: the argument's elements do not lie one after the other.
     """
-    if not array.flags.c_contiguous or array.dtype.hasobject:
+    if array.dtype.hasobject:
+        raise _wrong(kernel, name, "an array of Python's objects, which a GPU cannot read")
+    if not array.flags.c_contiguous:
         raise _wrong(kernel, name, "its elements must lie one after the other (C order)")
     owner = array
     while isinstance(owner.base, np.ndarray):

@@ -25,9 +25,13 @@ from gpusim.ptx.structures import structure
 from gpusim.ptx.syntax import Variable
 from gpusim.ptx.unmodelled import PRINTS, unmodelled
 from gpusim.traces.application import TraceApplication, TraceLaunch
+from gpusim.traces.cuda_launch import check_cuda_launch
 from gpusim.traces.unread import Unread
 
 Bytes = NDArray[np.uint8]
+
+POINTER_BYTES = 8
+"""Of a parameter that is an array's address."""
 
 
 @frozen(eq=False)
@@ -142,6 +146,10 @@ class Capture(Captured):
         Raises:
             UserError: an argument is wrong, or the kernel does something wrong.
         """
+        try:
+            check_cuda_launch(shape.grid, shape.threads, shared_bytes=shared)
+        except ValueError as error:
+            raise UserError(f"kernel {kernel.name!r}: {error}") from error
         used: list[tuple[NDArray[Any], int]] = []
         symbols = self._globals(kernel, used)
         parameters = np.zeros(-(-max(kernel.layout.size["param"], 1) // 16) * 16, np.uint8)
@@ -177,6 +185,11 @@ class Capture(Captured):
     ) -> bytes:
         """An argument's bytes; arrays are added to those that are used."""
         if isinstance(value, np.ndarray) and value.ndim:
+            if parameter.bytes != POINTER_BYTES:
+                raise UserError(
+                    f"kernel {kernel!r}, argument {name!r}: an array, whose address has "
+                    f"{POINTER_BYTES} bytes, for a parameter of {parameter.bytes}"
+                )
             return self._address(kernel, name, value, used)
         if isinstance(value, tuple):
             what = f"kernel {kernel!r}, argument {name!r}"

@@ -36,15 +36,18 @@ def check_cuda_launch(
     """
     for axis, blocks, most in zip("xyz", grid, MOST_BLOCKS_ACROSS, strict=True):
         if blocks > most:
-            raise ValueError(f"{brief(blocks)} blocks along {axis}; at most {most} are allowed")
+            raise ValueError(f"{_shown(blocks)} blocks along {axis}; at most {most} are allowed")
     for what, number, most in (
         ("threads of a block", threads, MOST_THREADS),
         ("registers of a thread", registers, MOST_REGISTERS),
     ):
         if number > most:
-            shown = number if number < 1 << 31 else brief(number)
-            raise ValueError(f"{shown} {what}; at most {most} are allowed")
+            raise ValueError(f"{_shown(number)} {what}; at most {most} are allowed")
     check_launch(prod(grid), threads, registers, shared_bytes)
+
+
+def _shown(number: int) -> str:
+    return str(number) if number < 1 << 31 else brief(number)
 
 
 def check_stated_launch(

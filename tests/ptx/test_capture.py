@@ -175,11 +175,21 @@ X = np.ones(32, np.float32)
         ((1, 32, X, X, 1.0, "n"), "'n' is no .u32"),
         ((1, 32, X, X, 1.0, 1 << 40), "is no .u32"),
         ((1, 32, np.ones((4, 4))[:, ::2], X, 1.0, 1), "must lie one after the other"),
+        ((1, 32, X.astype(object), X, 1.0, 1), "an array of Python's objects"),
+        ((1, 32, X, X, 1.0, X), "an array, whose address has 8 bytes, for a parameter of 4"),
+        ((1 << 31, 32, X, X, 1.0, 1), "blocks along x; at most 2147483647 are allowed"),
+        (((1, 1 << 16), 32, X, X, 1.0, 1), "65536 blocks along y; at most 65535 are allowed"),
     ],
 )
 def test_wrong_arguments_are_errors(arguments, message):
     with pytest.raises(UserError, match=message):
         load("scale").launch(*arguments)
+
+
+def test_shared_memory_that_no_block_has():
+    for given in (-1, 1 << 40):
+        with pytest.raises(UserError, match="bytes of shared memory; at most"):
+            load("scale").launch(1, 32, X, X, 1.0, 1, shared=given)
 
 
 def test_a_wrong_name_of_an_argument_is_an_error():
