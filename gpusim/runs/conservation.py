@@ -6,6 +6,7 @@ They run at the end of every simulation; a violation is an error with a name, ne
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from gpusim.core.counters import CounterRow, counter_rows, falling
 from gpusim.core.errors import SimulatorError
@@ -13,7 +14,9 @@ from gpusim.core.states import State
 from gpusim.core.tally import Tally
 from gpusim.machine.laws import laws_between
 from gpusim.machine.machine import Machine
-from gpusim.runs.windows.measured import Window
+
+if TYPE_CHECKING:
+    from gpusim.runs.windows.measured import Window
 
 
 class ConservationError(SimulatorError, AssertionError):

@@ -25,15 +25,12 @@ from gpusim.results.run_data import (
     WallClock,
 )
 from gpusim.runs.acts import acts_of
-from gpusim.runs.checkpoint import Replay
 from gpusim.runs.headline import StateSums, broken_formulas, headline
 from gpusim.runs.launch_numbers import LaunchNumbers
 from gpusim.runs.options import RunOptions
-from gpusim.runs.skipping import SkipFirst, skip_warnings
 from gpusim.runs.stream_warnings import stream_warnings
+from gpusim.runs.timing import Timing
 from gpusim.runs.warnings import warnings_of
-from gpusim.runs.windows.measured import MeasuringPace
-from gpusim.runs.windows.timed_launches import TimedLaunches
 from gpusim.traces.application import TraceApplication
 from gpusim.traces.warp_width import width_notice
 from gpusim.workloads.workload import Workload
@@ -60,7 +57,7 @@ def run_data(
     machine: Machine,
     ended: Ended,
     stops: Sequence[Stop],
-    pace: SkipFirst | MeasuringPace | Replay | TimedLaunches | None,
+    timing: Timing,
     numbers: LaunchNumbers,
 ) -> RunData:
     """The facts of a run whose machine has drained.
@@ -69,7 +66,7 @@ def run_data(
         machine: that ran.
         ended: what was run.
         stops: what became of the rules by which applications are stopped.
-        pace: what was not timed; None: nothing.
+        timing: what of the programs was timed.
         numbers: what was counted while launches ran.
     """
     counters = list(machine.first_runs.rows())
@@ -82,7 +79,7 @@ def run_data(
     records = _records(machine)
     acts, silent = acts_of(machine)
     return RunData(
-        provenance=_provenance(ended, stops, pace),
+        provenance=_provenance(ended, stops, timing),
         config_toml=model.to_toml(),
         workload_toml=workload.to_toml(),
         origins=model.origins,
@@ -102,7 +99,7 @@ def run_data(
         wall=WallClock.since(ended.started),
         warnings=[
             *map(str, stops),
-            *(skip_warnings(machine, pace) if isinstance(pace, SkipFirst | Replay) else ()),
+            *timing.warnings(machine),
             *warnings_of(machine, cycles),
             *silent,
             *broken_formulas(machine.metrics, counters, cycles, machine.config.clock),
@@ -140,7 +137,7 @@ def _code(machine: Machine) -> list[CodeFacts]:
 def _provenance(
     ended: Ended,
     stops: Sequence[Stop],
-    pace: SkipFirst | MeasuringPace | Replay | TimedLaunches | None,
+    timing: Timing,
 ) -> Provenance:
     model, workload, events = ended.model, ended.workload, ended.options.events
     return Provenance(
@@ -155,8 +152,7 @@ def _provenance(
             *(f"workload.{key}={value}" for key, value in workload.overrides.items()),
             *([] if events is None else [f"events={events}"]),
             *(f"until={stop.app}={stop.rule}" for stop in stops),
-            *([pace.setting] if isinstance(pace, SkipFirst | Replay) else []),
-            *([f"sample={pace.plan}"] if isinstance(pace, MeasuringPace | TimedLaunches) else []),
+            *([timing.setting] if timing.setting else []),
         ),
         command_line=tuple(ended.command_line),
     )

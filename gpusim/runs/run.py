@@ -11,13 +11,11 @@ from contextlib import contextmanager, nullcontext
 from attrs import evolve, field, frozen
 
 from gpusim.config.load import LoadedModel
-from gpusim.core.errors import UserError, own_code_errors
+from gpusim.core.errors import own_code_errors
 from gpusim.machine import Machine, Tenant
 from gpusim.results.result import Result
 from gpusim.results.run_data import RunData
-from gpusim.runs.checkpoint import Replay
-from gpusim.runs.checkpoint.matching import replay_of
-from gpusim.runs.conservation import check_conservation, check_windows
+from gpusim.runs.conservation import check_conservation
 from gpusim.runs.launch_numbers import LaunchNumbers
 from gpusim.runs.listening import listen
 from gpusim.runs.monitor import Progress, every, now_and_then
@@ -27,16 +25,9 @@ from gpusim.runs.outcome import Ended, run_data
 from gpusim.runs.page_events import play, read_events
 from gpusim.runs.recorder import Recorder
 from gpusim.runs.run_log import LOG_EVERY, RunLog
-from gpusim.runs.skipping import SkipFirst, parse_skip
 from gpusim.runs.stopping import Stopping, parse_rules
 from gpusim.runs.tenants import assign_sms, own_modules_of
-from gpusim.runs.warming import prepare_warming
-from gpusim.runs.windows.launch_estimate import estimated
-from gpusim.runs.windows.launch_plan import parse_launch_plan
-from gpusim.runs.windows.launch_survey import choose_launches
-from gpusim.runs.windows.measured import MeasuringPace
-from gpusim.runs.windows.sampled_run import plan_windows, sampled
-from gpusim.runs.windows.timed_launches import TimedLaunches
+from gpusim.runs.timing import timing_of
 from gpusim.runs.writer import ResultWriter
 from gpusim.workloads.tables import Timed
 from gpusim.workloads.workload import Workload
@@ -46,9 +37,6 @@ GARBAGE_OBJECTS = 1_000_000
 
 LARGE_ARRAYS = 32 << 20
 """Bytes of a workload's arrays from which on earlier machines are looked for."""
-
-AnyPace = SkipFirst | MeasuringPace | Replay | TimedLaunches | None
-"""What of the programs is not timed; None: nothing."""
 
 
 @frozen(eq=False, repr=False)
@@ -119,28 +107,23 @@ class Run:
             nullcontext() if log is None else RunLog(log, options.log_every or LOG_EVERY) as lines,
             own_code_errors(own_modules_of(self.model, self.tenants, self.observers.attach)),
         ):
-            pace = self._pace()
-            machine = self._machine(pace)
+            timing = timing_of(options, self.model, self.workload, self.tenants)
+            machine = timing.machine(self.model.config, self.tenants, self.workload.seed)
             finish = listen(machine, Recorder(writer, options.record))
             self._start_onlookers(machine, lines)
             numbers = LaunchNumbers(machine)
             stopping = Stopping(machine, parse_rules(options.until, machine.names))
             run_machine(machine)
-            if isinstance(pace, MeasuringPace):
-                check_windows(machine, pace.measured())
             finish()
             self._report_end(machine, lines)
             data = run_data(
                 machine,
                 Ended(self.model, self.workload, options, self.observers.command_line, started),
                 stopping.stops(),
-                pace,
+                timing,
                 numbers,
             )
-            if isinstance(pace, MeasuringPace):
-                data = sampled(data, machine, pace)
-            elif isinstance(pace, TimedLaunches):
-                data = estimated(data, machine, pace)
+            data = timing.of_whole(data, machine)
             return writer.finish(data if add_costs is None else add_costs(data))
 
     def _measured_costs(self) -> Callable[[RunData], RunData]:
@@ -162,57 +145,6 @@ class Run:
 
         lengths = lengths_of(list(ideal_twins(self.model.config)), run)
         return lambda data: with_costs(data, lengths)
-
-    def _pace(self) -> AnyPace:
-        """What is skipped, if anything.
-
-        Raises:
-            UserError: an option is wrong, or contradicts another one.
-        """
-        options = self.options
-        if options.start:
-            if options.skip or options.sample:
-                raise UserError(
-                    "--from: the file says what is skipped: not with --skip or --sample"
-                )
-            return replay_of(options.start, self.model, self.workload, self.tenants)
-        if not options.sample:
-            return parse_skip(options.skip) if options.skip else None
-        if options.skip or options.until:
-            raise UserError("--sample is of whole programs: not with --skip or --until")
-        for tenant in self.tenants:
-            if any(one.piece for one in tenant.application.buffers):
-                raise UserError(
-                    f"--sample: {tenant.name} maps arrays piece by piece, beside its launches, and "
-                    "windows run one after the other: run it whole, or with --skip"
-                )
-        if plan := parse_launch_plan(options.sample):
-            return choose_launches(self.model, self.workload, self.tenants, plan)
-        return plan_windows(self.model, self.workload, options.sample)
-
-    def _machine(self, pace: AnyPace) -> Machine:
-        """The machine, ready to skip what its pace says."""
-        if isinstance(pace, TimedLaunches):
-            tenants = [evolve(pace.tenant, timed=pace)]
-            pace.machine = Machine(self.model.config, tenants, self.workload.seed)
-            return pace.machine
-        machine = Machine(self.model.config, self.tenants, self.workload.seed, pace)
-        if pace is not None:
-            self._check_skipping(machine)
-            prepare_warming(machine)
-        if isinstance(pace, MeasuringPace):
-            pace.machine = machine
-        if isinstance(pace, Replay):
-            pace.prepare(machine)
-        return machine
-
-    def _check_skipping(self, machine: Machine) -> None:
-        """Refuse what cannot be skipped: parts of applications that share SMs."""
-        if len(self.tenants) > 1 and machine.sharing.shares_sms():
-            raise UserError(
-                "--skip, --sample and --from are of applications with SMs of their own: not with "
-                f"sharing = {self.model.config.sharing.policy!r}"
-            )
 
     def _start_onlookers(self, machine: Machine, lines: RunLog | None) -> None:
         """Start what happens beside the programs: events of pages, reports, processes of users."""

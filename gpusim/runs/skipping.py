@@ -11,6 +11,7 @@ from gpusim.core.errors import UserError
 from gpusim.hardware.sm.untimed.scheduler import Pace, SkippingScheduler
 from gpusim.machine.machine import Machine
 from gpusim.runs.run_length import SCALES
+from gpusim.runs.timing import PacedTiming
 
 _FORM = re.compile(r"([0-9]{1,18})\s*([kMG]?)\s*(launches|blocks|instructions)")
 
@@ -37,11 +38,6 @@ class SkipFirst(Pace):
     def may_begin(self, scheduler: SkippingScheduler) -> bool:
         return self.unit != "blocks" or scheduler.skipped < self.count
 
-    @property
-    def setting(self) -> str:
-        """The option as results state it, such as ``skip=2blocks``."""
-        return f"skip={self}"
-
     def __str__(self) -> str:
         return f"{self.count}{self.unit}"
 
@@ -61,14 +57,21 @@ def parse_skip(text: str) -> SkipFirst:
     return SkipFirst(int(match[1]) * SCALES[match[2]], match[3])
 
 
-def skip_warnings(machine: Machine, what: object) -> Iterator[str]:
-    """What was skipped of each application, in words, at the end of a run."""
-    for app, scheduler in enumerate(machine.schedulers):
-        assert isinstance(scheduler, SkippingScheduler)
-        if not scheduler.passed:
-            continue
-        whole = scheduler.passed + sum(sm.counters[app].instructions for sm in machine.sms)
-        yield (
-            f"{machine.names[app]}: a part of the program: {scheduler.passed:,} of {whole:,} warp "
-            f"instructions were skipped ({what}) and are in no number"
-        )
+class Skipped(PacedTiming):
+    """The begin of each program is skipped, and in no number.
+
+    Args:
+        pace: says what is skipped; as text, what that is.
+        setting: the option as results state it.
+    """
+
+    def warnings(self, machine: Machine) -> Iterator[str]:
+        for app, scheduler in enumerate(machine.schedulers):
+            assert isinstance(scheduler, SkippingScheduler)
+            if not scheduler.passed:
+                continue
+            whole = scheduler.passed + sum(sm.counters[app].instructions for sm in machine.sms)
+            yield (
+                f"{machine.names[app]}: a part of the program: {scheduler.passed:,} of {whole:,} "
+                f"warp instructions were skipped ({self.pace}) and are in no number"
+            )

@@ -49,7 +49,7 @@ def test_a_run_imports_no_table_and_no_other_program(option: str) -> None:
     modules = imported_by(*RUN, *option.split())
     assert "gpusim.programs.micro.launches" in modules
     assert not modules & (SLOW | {"gpusim.programs.polybench.gemm", "h5py", "pydantic"})
-    assert len(own(modules)) <= 460
+    assert len(own(modules)) <= 440
 
 
 @pytest.mark.long
@@ -58,7 +58,7 @@ def test_a_run_of_a_trace_imports_no_program_and_no_other_reader(tmp_path: Path)
     modules = imported_by("run", "tiny", str(trace), "--json")
     assert not modules & (SLOW | {"h5py", "pydantic", "rich.console", "gpusim.traces.nvbit"})
     assert not {name for name in modules if name.startswith("gpusim.programs.micro")}
-    assert len(own(modules)) <= 460
+    assert len(own(modules)) <= 440
 
 
 def test_a_public_name_is_imported_when_it_is_asked_for() -> None:

@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from gpusim.config.load import LoadedModel
+from gpusim.config.schema import GpuConfig
 from gpusim.core.errors import UserError
 from gpusim.core.untrusted import untrusted
 from gpusim.files.contents import hash_file
-from gpusim.machine import Tenant
+from gpusim.machine import Machine, Tenant
 from gpusim.runs.checkpoint import Checkpoint, Replay
 from gpusim.runs.checkpoint.file import read_checkpoint
 from gpusim.runs.checkpoint.state import requirements
+from gpusim.runs.skipping import Skipped
 from gpusim.workloads.workload import Workload
 
 _DIGITS = 12
@@ -27,7 +29,7 @@ _PLACES = ("share", "trace", "graph")
 
 def replay_of(
     path: str | os.PathLike[str], model: LoadedModel, workload: Workload, tenants: Sequence[Tenant]
-) -> Replay:
+) -> Replayed:
     """What a run skips that starts from a file.
 
     Raises:
@@ -44,7 +46,25 @@ def replay_of(
         )
     with untrusted(os.fspath(path), "cannot be read"):
         digest = hash_file(Path(path))
-    return Replay(kept, name, digest[:_DIGITS])
+    return Replayed(Replay(kept, name), f"from={name}:{digest[:_DIGITS]}")
+
+
+class Replayed(Skipped):
+    """What a checkpoint holds is skipped.
+
+    Args:
+        replay: what is done instead.
+        setting: the option as results state it, with the digest of the file.
+    """
+
+    def __init__(self, replay: Replay, setting: str) -> None:
+        super().__init__(replay, setting)
+        self._replay = replay
+
+    def machine(self, config: GpuConfig, tenants: Sequence[Tenant], seed: int) -> Machine:
+        machine = super().machine(config, tenants, seed)
+        self._replay.prepare(machine)
+        return machine
 
 
 def _differences(

@@ -31,17 +31,11 @@ class Replay(Pace):
     Args:
         checkpoint: it.
         name: of its file.
-        digest: of its file, shortened.
     """
 
-    def __init__(self, checkpoint: Checkpoint, name: str, digest: str) -> None:
+    def __init__(self, checkpoint: Checkpoint, name: str) -> None:
         self.checkpoint = checkpoint
         self.name = name
-        self.digest = digest
-
-    @property
-    def setting(self) -> str:
-        return f"from={self.name}:{self.digest}"
 
     def __str__(self) -> str:
         return f"{self.checkpoint.skipped}, from {self.name}"

@@ -18,13 +18,19 @@ import numpy as np
 from attrs import evolve
 from numpy.typing import NDArray
 
-from gpusim.machine import Machine
+from gpusim.config.load import LoadedModel
+from gpusim.config.schema import GpuConfig
+from gpusim.machine import Machine, Tenant
 from gpusim.results.run_data import EstimateFacts, LaunchFacts, RunData, SummaryValue, WindowFacts
 from gpusim.runs.conservation import check_windows
+from gpusim.runs.timing import Timing
 from gpusim.runs.windows.extrapolation import Floats, Rule, Whole, intervals, quantile
+from gpusim.runs.windows.launch_plan import LaunchPlan
+from gpusim.runs.windows.launch_survey import choose_launches
 from gpusim.runs.windows.measured import Snapshot, Window
 from gpusim.runs.windows.timed_launches import TimedLaunch, TimedLaunches
 from gpusim.runs.windows.whole_numbers import WholeNumbers
+from gpusim.workloads.workload import Workload
 
 MOST_TIMED = 0.5
 """Share of a program that is timed, above which it should be run whole."""
@@ -32,19 +38,48 @@ MOST_TIMED = 0.5
 BOTH_HALVES = (True, True)
 
 
-def estimated(run: RunData, machine: Machine, launches: TimedLaunches) -> RunData:
-    """A run whose numbers are estimates for the whole program."""
-    check_windows(machine, [Window([one.span]) for one in launches.timed.values()])
-    whole = WholeNumbers(run, machine)
-    timed = sum(int(one.span.whole.issued[0]) for one in launches.timed.values())
-    share = timed / max(_instructions(launches), 1.0)
-    return evolve(
-        whole.run_of(_whole(launches, range(launches.plan.launches), BOTH_HALVES)),
-        estimates=_estimates(launches, whole, share),
-        windows=list(_facts(launches)),
-        launches=_with_numbers(run.launches, launches),
-        warnings=[*_warnings(launches, share), *run.warnings],
-    )
+class LaunchSampling(Timing):
+    """A few launches of each kind are timed, and the whole program estimated from them.
+
+    Args:
+        launches: which, and what was measured.
+    """
+
+    def __init__(self, launches: TimedLaunches) -> None:
+        self.setting = f"sample={launches.plan}"
+        self._launches = launches
+
+    @classmethod
+    def of(
+        cls, model: LoadedModel, workload: Workload, tenants: Sequence[Tenant], plan: LaunchPlan
+    ) -> LaunchSampling:
+        """List the launches of a workload's program, and choose those that are timed.
+
+        Raises:
+            UserError: launches cannot be left out on this machine, or of this workload.
+        """
+        return cls(choose_launches(model, workload, tenants, plan))
+
+    def machine(self, config: GpuConfig, tenants: Sequence[Tenant], seed: int) -> Machine:
+        launches = self._launches
+        tenants = [evolve(launches.tenant, timed=launches)]
+        launches.machine = machine = super().machine(config, tenants, seed)
+        return machine
+
+    def of_whole(self, run: RunData, machine: Machine) -> RunData:
+        """A run whose numbers are estimates for the whole program."""
+        launches = self._launches
+        check_windows(machine, [Window([one.span]) for one in launches.timed.values()])
+        whole = WholeNumbers(run, machine)
+        timed = sum(int(one.span.whole.issued[0]) for one in launches.timed.values())
+        share = timed / max(_instructions(launches), 1.0)
+        return evolve(
+            whole.run_of(_whole(launches, range(launches.plan.launches), BOTH_HALVES)),
+            estimates=_estimates(launches, whole, share),
+            windows=list(_facts(launches)),
+            launches=_with_numbers(run.launches, launches),
+            warnings=[*_warnings(launches, share), *run.warnings],
+        )
 
 
 def _estimates(launches: TimedLaunches, whole: WholeNumbers, share: float) -> list[EstimateFacts]:

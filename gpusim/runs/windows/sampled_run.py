@@ -13,8 +13,10 @@ from gpusim.config.schema import GpuConfig
 from gpusim.core.errors import UserError
 from gpusim.core.metrics import INSTRUCTIONS
 from gpusim.hardware.sm.untimed.scheduler import SkippingScheduler
-from gpusim.machine import Machine
+from gpusim.machine import Machine, Tenant
 from gpusim.results.run_data import RunData, SummaryValue, WindowFacts
+from gpusim.runs.conservation import check_windows
+from gpusim.runs.timing import PacedTiming
 from gpusim.runs.windows.cold_load import cold_load
 from gpusim.runs.windows.extrapolation import LEAST_WINDOWS, Shares, estimates_of, whole_of
 from gpusim.runs.windows.instruction_windows import WindowPace
@@ -47,12 +49,41 @@ _SURVEYS = 16
 """Surveys that are kept: many designs run the same program."""
 
 
-def plan_windows(model: LoadedModel, workload: Workload, sample: str) -> MeasuringPace:
-    """Survey a workload, and choose where its windows begin.
+class WindowSampling(PacedTiming):
+    """Windows of the programs are timed, and the whole programs estimated from them.
 
-    Raises:
-        UserError: `sample` is none, or the workload cannot be sampled.
+    Args:
+        pace: which windows, and what was measured in them.
     """
+
+    def __init__(self, pace: MeasuringPace) -> None:
+        super().__init__(pace, f"sample={pace.plan}")
+        self._measured = pace
+
+    @classmethod
+    def of(cls, model: LoadedModel, workload: Workload, sample: str) -> WindowSampling:
+        """Survey a workload, and choose where its windows begin.
+
+        Raises:
+            UserError: `sample` is none, or the workload cannot be sampled.
+        """
+        return cls(_windows(model, workload, sample))
+
+    def machine(self, config: GpuConfig, tenants: Sequence[Tenant], seed: int) -> Machine:
+        self._measured.machine = machine = super().machine(config, tenants, seed)
+        return machine
+
+    def of_whole(self, run: RunData, machine: Machine) -> RunData:
+        """A run whose numbers are estimates for the whole programs.
+
+        Raises:
+            UserError: no window has measured anything.
+        """
+        check_windows(machine, self._measured.measured())
+        return _estimated(run, machine, self._measured)
+
+
+def _windows(model: LoadedModel, workload: Workload, sample: str) -> MeasuringPace:
     plan = parse_sample(sample)
     node = model.config.node
     if node is not None and node.copy_engines is not None:
@@ -110,12 +141,7 @@ def _survey(workload: Workload, app: int, warp_size: int) -> Sequence[SurveyedLa
     return _surveys[key]
 
 
-def sampled(run: RunData, machine: Machine, pace: MeasuringPace) -> RunData:
-    """A run whose numbers are estimates for the whole programs.
-
-    Raises:
-        UserError: no window has measured anything.
-    """
+def _estimated(run: RunData, machine: Machine, pace: MeasuringPace) -> RunData:
     windows = _measured(pace)
     names = list(machine.names)
     whole = WholeNumbers(run, machine)
