@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpusim.cli.opening import opened
-from gpusim.cli.options import Json
+from gpusim.cli.options import Json, refuse_options
 from gpusim.core.terminal_text import shown
 
 if TYPE_CHECKING:
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from gpusim.results import Result
+
+_ROWS = 20
+"""Of the table, where nothing else is said."""
 
 _COLUMNS = ("tlb_misses", "walk_cycles", "stall_cycles", "dram_bytes")
 """Costs that the table shows beside the one that it is sorted by."""
@@ -30,7 +33,7 @@ def blame(
     sort: Annotated[
         str, typer.Option(help="Cost, such as tlb_misses, walk_cycles, stall_cycles, dram_bytes.")
     ] = "tlb_misses",
-    rows: Annotated[int, typer.Option(min=1, help="How many.")] = 20,
+    rows: Annotated[int | None, typer.Option(min=1, help="How many (default 20).")] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Picture, such as lines.png.")
     ] = None,
@@ -40,6 +43,8 @@ def blame(
     from gpusim.results.blame import answers
     from gpusim.results.blame import blame as blame_of
 
+    if output is not None or as_json:
+        refuse_options("is of the table: without -o and --json", rows=rows)
     with opened(file) as (result,):
         found = blame_of(result, by, sort)
         if output is not None:
@@ -50,7 +55,7 @@ def blame(
         for sentence in answers(result):
             print(shown(sentence))
         if output is None:
-            _print(found, by, sort, rows)
+            _print(found, by, sort, rows or _ROWS)
         else:
             print(shown(f"written to {output}"))
 

@@ -165,6 +165,21 @@ AllowCode = Annotated[
 _WORKLOAD = "workload."
 
 
+def refuse_options(reason: str, **given: object) -> None:
+    """Refuse options that would say nothing here.
+
+    Args:
+        reason: why, for the message.
+        **given: by their names, with ``_`` for ``-``; None, False and no value: not given.
+
+    Raises:
+        UserError: the first one that is given.
+    """
+    for name, value in given.items():
+        if value is not None and value is not False and value != []:
+            raise UserError(f"--{name.replace('_', '-')}: {reason}")
+
+
 def parse_settings(settings: list[str] | None) -> dict[str, str]:
     """``["tlb.L2.entries=1024"]`` as a mapping; the last one of a key counts.
 

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpusim.cli.options import Everything, Json, Model, Settings, Variants, parse_settings
+from gpusim.cli.options import (
+    Everything,
+    Json,
+    Model,
+    Settings,
+    Variants,
+    parse_settings,
+    refuse_options,
+)
 from gpusim.core.errors import UserError
 from gpusim.core.terminal_text import shown
 from gpusim.core.user_code import Imports, permit
@@ -38,6 +46,10 @@ def show(
     result: what its run printed at its end, with --all all headline numbers.
     """
     if Path(model).suffix in RESULTS:
+        reason = f"{model} is a result, which is shown as it is"
+        refuse_options(reason, variant=variant, set=settings, toml=toml)
+        if words:
+            raise UserError(f"{words[0]!r}: {reason}")
         _show_result(Path(model), everything=everything, as_json=as_json)
         return
     from gpusim.cli.recipes import show_recipe
@@ -47,9 +59,14 @@ def show(
 
     if toml and as_json:
         raise UserError("--toml and --json: choose one of them")
+    refuse_options(f"is of results, and {model} is none", all=everything)
+    if words and (toml or as_json):
+        raise UserError(f"{words[0]!r}: words choose lines of the table: without --toml and --json")
     if model in recipe_names() and model not in data_names("models"):
         if variant or settings or toml:
             raise UserError(f"{model!r} is a recipe: gpusim show MODEL --variant {model}")
+        if words:
+            raise UserError(f"{words[0]!r}: {model} is a recipe, which is shown whole")
         show_recipe(model, as_json=as_json)
         return
     permit(Imports.NOTHING)

@@ -19,6 +19,7 @@ from gpusim.cli.options import (
     RetryFailed,
     Seeds,
     Shift,
+    refuse_options,
 )
 from gpusim.cli.serving import Serve, ServeAddress, serving
 from gpusim.core.errors import UserError
@@ -80,6 +81,20 @@ def sweep(
     if status is not None:
         if spec is not None or output is not None:
             raise UserError("--status DIR tells of all sweeps in a folder: without SPEC and -o")
+        refuse_options(
+            "--status only shows how far sweeps are",
+            jobs=jobs,
+            dask=dask,
+            scale=scale,
+            dry_run=dry_run,
+            retry_failed=retry_failed,
+            time_limit=time_limit,
+            hang_limit=hang_limit,
+            seeds=seeds,
+            shift=shift,
+            serve=serve,
+            serve_address=serve_address,
+        )
         _show_status(status, as_json)
         return
     if spec is None or output is None:
@@ -90,6 +105,14 @@ def sweep(
 
     wanted = _repeated(read_sweep(spec, scale), seeds, shift)
     if dry_run:
+        refuse_options(
+            "--dry-run runs nothing",
+            dask=dask,
+            time_limit=time_limit,
+            hang_limit=hang_limit,
+            serve=serve,
+            serve_address=serve_address,
+        )
         _show_plan(wanted, output, retry_failed, jobs, as_json)
         return
     from gpusim.cli.sweep_view import WatchedSweep, sweep_progress

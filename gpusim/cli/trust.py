@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from gpusim.core.errors import UserError
 from gpusim.core.terminal_text import shown
 from gpusim.core.user_code import trusted_folders
 
@@ -18,6 +19,8 @@ def trust(
     remove: Annotated[bool, typer.Option("--remove", help="Trust it no longer.")] = False,
 ) -> None:
     """Allow models, recipes, workloads and sweeps in a folder to name code of their own."""
+    if remove and folder is None:
+        raise UserError("--remove: which folder? gpusim trust FOLDER --remove")
     if folder is not None:
         from gpusim.files.trusted_folders import mark_trusted
 

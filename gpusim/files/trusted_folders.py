@@ -17,7 +17,8 @@ def mark_trusted(folder: Path, trusted: bool = True) -> None:
     """Let the files in a folder, and in those inside it, name code; or no longer.
 
     Raises:
-        UserError: there is no such folder, or the list cannot be read or written.
+        UserError: there is no such folder, none that was marked is to be trusted no longer, or the
+            list cannot be read or written.
     """
     folder = Path(os.path.realpath(folder))
     if trusted and not is_folder(folder):
@@ -29,6 +30,8 @@ def mark_trusted(folder: Path, trusted: bool = True) -> None:
         raise WriteError(f"cannot write {path}: {error.strerror}") from error
     with locked(path):
         others = [one for one in trusted_folders() if one != folder]
+        if not trusted and len(others) == len(trusted_folders()):
+            raise UserError(f"{folder} is not marked: gpusim trust lists the folders that are")
         names = sorted(map(str, [*others, folder] if trusted else others))
         with whole_file(path) as stream:
             stream.write((json.dumps(names, indent=1) + "\n").encode())
