@@ -12,6 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from attrs import frozen
+from hypothesis import given
+from hypothesis import strategies as st
 
 import gpusim
 from gpusim.config.load import LoadedModel
@@ -132,6 +134,17 @@ def test_whole_layers_are_chosen_and_what_is_launched_once() -> None:
     assert {stands_for[one.launch] for one in chosen if one.part >= 0} == {19, 20}
     assert chosen == LaunchPlan(3).choose(kinds)
     assert chosen != LaunchPlan(3, seed=1).choose(kinds)
+
+
+@given(st.lists(st.sampled_from("abc"), min_size=1, max_size=60), st.integers(2, 5))
+def test_chosen_launches_stand_for_all(kinds: list[str], launches: int) -> None:
+    chosen = LaunchPlan(launches).choose(kinds)
+    weights = [one.stands_for / (1 if one.part < 0 else launches) for one in chosen]
+    assert sum(weights) == pytest.approx(len(kinds))
+    strata = {(before, kind) for before, kind in zip([None, *kinds], kinds, strict=False)}
+    assert {
+        (kinds[one.launch - 1] if one.launch else None, kinds[one.launch]) for one in chosen
+    } == strata
 
 
 @pytest.mark.parametrize(
