@@ -237,7 +237,7 @@ def test_a_decode_step() -> None:
     part = run("tiny", "decode_step_70b", parameters=sizes, sample=PLAN)
     facts = estimates(part).loc["cycles"]
     assert facts.low <= whole.summary["cycles"] <= facts.high
-    assert facts.high - facts.low < 0.1 * whole.summary["cycles"]
+    assert facts.high - facts.low < 0.15 * whole.summary["cycles"]
     assert np.mean(inside(part, whole)) > 0.9
 
 
