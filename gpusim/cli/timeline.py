@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpusim.cli.opening import opened
-from gpusim.cli.options import Json
+from gpusim.cli.options import Json, refuse_options
 from gpusim.core.errors import UserError
 from gpusim.core.terminal_text import shown as visible
 
@@ -97,6 +97,8 @@ def timeline(
         raise UserError("--warps draws every cycle into a picture: give -o, and no --bin")
     if perfetto is not None and (warp is not None or app is not None):
         raise UserError("--perfetto writes whole SMs: leave out --warp and --app")
+    if perfetto is not None and output is None and not as_json:
+        refuse_options("--perfetto writes events as they are", bin=bin_cycles)
     if output is not None:
         from gpusim.views.plots import check_picture
 

@@ -32,6 +32,7 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("sweep --status . --retry-failed", "--retry-failed: --status only shows"),
         ("sweep l1-tlb-reach -o runs --dry-run --time-limit 3", "--time-limit: --dry-run runs"),
         ("blame RUN --rows 3 --json", "--rows: is of the table: without -o and --json"),
+        ("timeline RUN --perfetto x.pftrace --bin 9", "--bin: --perfetto writes events as they"),
         ("trust --remove", "--remove: which folder? gpusim trust FOLDER --remove"),
     ],
 )
