@@ -22,6 +22,8 @@ def open_standard_streams() -> None:
             setattr(sys, name, stream)
     if isinstance(sys.stdout, io.TextIOWrapper):  # names of files need not be text
         sys.stdout.reconfigure(errors="backslashreplace")
+    if os.environ.get("COLUMNS") == "0":  # not known: rich would print nothing
+        del os.environ["COLUMNS"]
 
 
 def _nowhere(number: int) -> int:

@@ -4,6 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 from gpusim.cli.main import app
+from gpusim.cli.standard_streams import open_standard_streams
 from gpusim.core.version import __version__, form
 from gpusim.files.shipped import data_names
 from gpusim.machine.load import load_model
@@ -170,6 +171,12 @@ def test_lists_break_no_word_on_an_ordinary_terminal(what, monkeypatch):
     for row in rows:
         assert row["name"] in words
         assert {*row["description"].split()} <= words
+
+
+def test_a_width_of_no_columns_is_none(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "0")
+    open_standard_streams()
+    assert "a100-mig" in gpusim("list", "models").stdout
 
 
 def test_lists_and_models_are_filtered_by_words(monkeypatch):
