@@ -19,6 +19,7 @@ _BYTES: Final[i64] = 8
 """Of an address."""
 
 _COVERED: Final[i64] = COVERED_SHIFT
+_SECTOR: Final[i64] = SECTOR_BYTES
 _WHOLE: Final[i64] = (1 << SECTOR_BYTES) - 1
 """All bytes of a sector, a bit each."""
 
@@ -100,7 +101,7 @@ def _with_room(values: vec[i64], room: i64) -> vec[i64]:
 
 def _bytes(count: i64) -> i64:
     """The first bytes of a sector, a bit each."""
-    return (i64(1) << count) - 1
+    return _WHOLE >> (_SECTOR - count)  # a 1 that is shifted to the left would have 32 bits in C
 
 
 def _mark_whole(masks: vec[i64], first: i64, end: i64, written: vec[i64], parts: i64) -> None:

@@ -42,8 +42,8 @@ KIND_OF_OP: Final[dict[int, int]] = {
 }
 """Kinds travel as plain ints: to compare members of an enum costs several times as much."""
 
-_ATOMICS = (int(Op.ATOMIC), int(Op.REDUCE))
-
+_ATOMIC: Final = int(Op.ATOMIC)
+_REDUCE: Final = int(Op.REDUCE)
 STORE: Final = int(Op.STORE)
 """Arrays are compared with an int: numpy asks the member of an enum first what it is."""
 
@@ -95,7 +95,9 @@ def coalesce(chunk: LaneChunk, coalescing: Coalescing) -> list[Segment]:
     """
     line_bytes = coalescing.line_bytes
     memory = IS_MEMORY[chunk.kind]
-    counts, lines, sectors = _lists_of_transactions(chunk, coalescing)
+    kinds = chunk.kind[memory]
+    stores = kinds == STORE
+    counts, lines, sectors = _lists_of_transactions(chunk, coalescing, stores)
     args = np.tile(chunk.arg, (len(counts), 1))
     args[:, memory] = counts
     passes = None
@@ -107,21 +109,21 @@ def coalesce(chunk: LaneChunk, coalescing: Coalescing) -> list[Segment]:
         places = np.full(len(chunk.kind), NO_PLACE)
         places[memory] = chunk.place
     if coalescing.byte_masks:
-        stores = chunk.kind[memory] == STORE
         add_byte_masks(chunk, stores, line_bytes, counts, lines, sectors)
     if (grain := coalescing.atomic_grain) > 0:
-        atomics = np.isin(chunk.kind[memory], _ATOMICS)
-        add_turns(chunk, atomics, line_bytes, min(grain, line_bytes), counts, (lines, sectors))
+        atomics = (kinds == _ATOMIC) | (kinds == _REDUCE)
+        if atomics.any():
+            add_turns(chunk, atomics, line_bytes, min(grain, line_bytes), counts, (lines, sectors))
     columns = _columns(chunk.active, chunk.kind, args, passes, places)
     segments = []
     first = 0
-    for (kinds, arguments, passing, place), number in zip(
+    for (codes, arguments, passing, place), number in zip(
         columns, counts.sum(axis=1).tolist(), strict=True
     ):
         last = first + number
         segments.append(
             Segment(
-                kinds, arguments, between(lines, first, last), sectors[first:last], passing, place
+                codes, arguments, between(lines, first, last), sectors[first:last], passing, place
             )
         )
         first = last
@@ -165,15 +167,14 @@ def _columns(
 
 
 def _lists_of_transactions(
-    chunk: LaneChunk, coalescing: Coalescing
+    chunk: LaneChunk, coalescing: Coalescing, stores: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], IntList, list[int]]:
-    """What `transactions_of` gives, as lists."""
+    """What `transactions_of` gives, as lists; `stores` are among the memory operations."""
     if not MYPYC:
         counts, lines, sectors = transactions_of(chunk, coalescing)
         return counts, IntList(lines.tolist()), sectors.tolist()
     stored = b""
-    if coalescing.covered:
-        stores = chunk.kind[IS_MEMORY[chunk.kind]] == STORE
+    if coalescing.covered and stores.any():
         stored = np.where(stores, chunk.size, 0).astype(np.uint8).tobytes()
     shape = chunk.address.shape
     each, found, masks = transactions_by_lane(

@@ -58,12 +58,13 @@ class L1Passes:
         active = (chunk.address != INACTIVE).sum(axis=2).T
         bytes_asked = active * np.maximum(chunk.size, WORD_BYTES)
         least = np.maximum(-(-bytes_asked // self.width), active > 0)
-        if counts.max(initial=0) <= 1:
-            passes = np.maximum(least, counts)
-        else:
+        most = counts.max(axis=0, initial=0)
+        if most.max(initial=0) > 1:
             found = np.array(list(lines), dtype=np.int64)
             passes = np.maximum(least, self._by_tags(counts, found))
-        several = np.flatnonzero((counts > 1).any(axis=0) | (chunk.size > WORD_BYTES))
+        else:
+            passes = least.copy()
+        several = np.flatnonzero((most > 1) | (chunk.size > WORD_BYTES))
         for size in sorted(set(chunk.size[several].tolist())):
             rows = several[chunk.size[several] == size]
             by_row = bank_passes(chunk.address[rows].reshape(-1, chunk.address.shape[2]), size)
