@@ -9,7 +9,10 @@ from typing import Any
 import gpusim
 from experiments.fuzz.machines.designs import Design
 from experiments.fuzz.machines.programs import lone_addresses, lone_workload
+from gpusim.config.recipe import recipe_names
 from gpusim.results.result import Result
+from gpusim.studies.characterize import Design as TlbDesign
+from gpusim.studies.characterize import characterize_tlbs
 
 Settings = dict[str, Any]
 
@@ -124,6 +127,35 @@ def more_at_once(random: Random, _design: Design, _result: Result) -> Iterator[s
         yield f"one load at a time takes {cycles[0]} cycles, four at a time {cycles[1]}"
 
 
+_AT_FIRST_TOUCH = {"tlb-colt"}
+"""Recipes for which it matters that a page is mapped when it is walked: without a clock, those of
+some steps are mapped before."""
+
+
+def without_a_clock(random: Random, _design: Design, _result: Result) -> Iterator[str]:
+    """TLBs without a clock are asked for, and have, what those of the run do, with any recipe."""
+    settings, addresses = _machine(random), lone_addresses(random)
+    for what in ("tlb.L1", "tlb.L2"):
+        settings |= _size(what, random.choice((1, 2, 4)), random.choice((1, 2, 8)))
+    recipe = random.choice(["", *sorted({*recipe_names()} - _AT_FIRST_TOUCH)])
+    model = gpusim.load_model("tiny", [recipe] if recipe else [], overrides=settings)
+    counted = characterize_tlbs(lone_workload(addresses), [TlbDesign("it", model)])["it"]
+    with _run(settings, addresses, recipe) as result:
+        for level in counted.levels:
+            total = level.total
+            rows = result.counters[result.counters["component"] == f"tlb/{level.name}"]
+            for name, number in (
+                ("lookups", total.lookups),
+                ("hits", total.lookups - total.misses),
+            ):
+                found = int(rows["value"][rows["counter"] == name].sum())
+                if found != number:
+                    yield (
+                        f"{level.name} with {recipe or 'no recipe'} has {number} {name} without a "
+                        f"clock, {found} in the run"
+                    )
+
+
 def _run(settings: Settings, addresses: list[int], recipe: str = "", in_flight: int = 1) -> Result:
     recipes = [recipe] if recipe else []
     model = gpusim.load_model("tiny", recipes, overrides=settings)
@@ -166,5 +198,6 @@ LONE = {
     ideal_is_no_slower: 3,
     slower_parts: 4,
     more_at_once: 2,
+    without_a_clock: 3,
 }
 """Relations of such machines, and how often each is tried."""
