@@ -149,8 +149,8 @@ def _columns(
         places: (n,) places in the code; None: none is known.
     """
     all_kinds = kind.tobytes()
-    all_args = args.tolist()
-    all_passes = [[] for _ in all_args] if passes is None else passes.tolist()
+    all_args = _rows(args)
+    all_passes = [[] for _ in all_args] if passes is None else _rows(passes)
     all_places = [] if places is None else places.tolist()
     full = np.logical_and.reduce(active).tolist()
     for warp, runs_all in enumerate(full):
@@ -164,6 +164,15 @@ def _columns(
             [] if passes is None else passes[warp, own].tolist(),
             [] if places is None else places[own].tolist(),
         )
+
+
+def _rows(numbers: NDArray[np.int64]) -> list[list[int]]:
+    """Rows as lists, one for all of them if they are equal, as warps mostly do the same."""
+    if len(numbers) > 1 and (numbers == numbers[0]).all():
+        row: list[int] = numbers[0].tolist()
+        return [row] * len(numbers)
+    rows: list[list[int]] = numbers.tolist()
+    return rows
 
 
 def _lists_of_transactions(
