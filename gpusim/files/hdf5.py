@@ -140,6 +140,20 @@ def read_column(
     return np.asarray(dataset[rows])
 
 
+def there(group: h5py.Group, table: Table) -> list[Column]:
+    """The columns of a table that a file must have, and those of later ones that it has.
+
+    Raises:
+        ValueError: a column lies where the table should be; to look for a name in it would read
+            all its rows, one by one.
+    """
+    import h5py
+
+    if not isinstance(group, h5py.Group):
+        raise ValueError(f"{group.name!r} is no table")
+    return [one for one in table.columns if one.older is None or one.name in group]
+
+
 def read_table(group: h5py.Group, table: Table) -> dict[str, NDArray[Any]]:
     """All columns of a table.
 
@@ -147,11 +161,7 @@ def read_table(group: h5py.Group, table: Table) -> dict[str, NDArray[Any]]:
         ValueError: they are not of one length, or hold something else.
         UserError: as for `read_column`.
     """
-    found = {
-        column.name: read_column(group, column.name)
-        for column in table.columns
-        if column.older is None or column.name in group
-    }
+    found = {column.name: read_column(group, column.name) for column in there(group, table)}
     shapes = {values.shape for values in found.values()}
     if len(shapes) != 1 or any(len(shape) != 1 for shape in shapes):
         raise ValueError(f"the columns of {group.name!r} are not of one length")
@@ -198,11 +208,7 @@ def as_read(values: Values, column: Column) -> NDArray[Any]:
 
 def read_record(group: h5py.Group, table: Table) -> dict[str, Any]:
     """A table that is one record, its lists as tuples."""
-    columns = {
-        column.name: read_column(group, column.name)
-        for column in table.columns
-        if column.older is None or column.name in group
-    }
+    columns = {column.name: read_column(group, column.name) for column in there(group, table)}
     return record_of(table, columns)
 
 

@@ -57,6 +57,17 @@ def test_wrong_structure_is_an_error_of_the_user(
         start(path)
 
 
+@pytest.mark.parametrize("name", ["0/pieces", "0/changes", "facts", "requires", "launches"])
+def test_a_column_where_a_table_should_be(good: bytes, tmp_path: Path, name: str) -> None:
+    def replaced(file: h5py.File, group: str) -> None:
+        del file[group]  # to look for a name in rows like these takes minutes
+        file.create_dataset(group, (10_000_000,), "u1", chunks=True, compression=1)
+
+    path = changed(good, tmp_path / "bad.h5", replaced, name)
+    with pytest.raises(UserError, match=rf"bad\.h5 is damaged: '/{name}' is no table"):
+        start(path)
+
+
 WRONG = [
     ("launches/app", 0, 7),
     ("launches/blocks", 0, 9),

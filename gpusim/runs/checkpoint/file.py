@@ -22,6 +22,7 @@ from gpusim.files.hdf5 import (
     read_column,
     read_record,
     set_text,
+    there,
     write_table,
 )
 from gpusim.files.opening import open_hdf5
@@ -193,8 +194,7 @@ def _size(file: h5py.File) -> int:
         file[f"{number}/{name}/{column.name}"]
         for number in range(len(file["applications/name"]))
         for name, table in STREAMS.items()
-        for column in table.columns
-        if column.name in file[f"{number}/{name}"]
+        for column in there(file[f"{number}/{name}"], table)
     )
     return sum(16 * int(one.size) for one in streams)
 
@@ -222,11 +222,7 @@ def _read(file: h5py.File) -> Checkpoint:
 
 def _columns(group: h5py.Group, table: Table) -> dict[str, NDArray[Any]]:
     """The columns of a table, of one length."""
-    found = {
-        column.name: _column(group, column)
-        for column in table.columns
-        if column.older is None or column.name in group
-    }
+    found = {column.name: _column(group, column) for column in there(group, table)}
     rows = max(map(len, found.values()))
     for column in table.columns:
         if column.name not in found:
