@@ -21,6 +21,7 @@ from gpusim.cli.options import (
 )
 from gpusim.core.errors import UserError
 from gpusim.core.user_code import Imports, permit
+from gpusim.files.apart import keep_apart
 from gpusim.results.quantity import percent
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ def characterize(
 
         check_picture(plot)
     machine, program = _two(names, model)
+    keep_apart({"output": output, "plot": plot}, [machine, program])
     of_model, of_workload = split_settings(settings)
     asked = Asked(machine, tuple(variant or ()), of_model, program, scale, seed, of_workload)
     if tlbs is not None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from gpusim.core.errors import UserError, nearest
 from gpusim.core.user_code import run_file
+from gpusim.files.apart import keep_apart
 
 if TYPE_CHECKING:
     from gpusim.cli.recording import Recording
@@ -37,7 +38,9 @@ def record_kernel(
         UserError: a file cannot be read, or the launches are wrong.
     """
     from gpusim.ptx.capture import capture
+    from gpusim.ptx.kernel_file import path_and_kernel
 
+    keep_apart({"output": made.output}, [path_and_kernel(file)[0], launch])
     function = _function(launch, LAUNCH)
     kernels = _kernels(file, launch, _wanted(launch, function), registers, options)
     with capture(kernels[0].plain_name) as captured:
@@ -101,6 +104,7 @@ def record_python(
     """
     name, _, called = file.partition(".py:")
     path = Path(f"{name}.py" if called else file)
+    keep_apart({"output": made.output}, [path])
     with capture(path.stem, capability, execute) as captured:
         _call(path, _function(path, called or LAUNCH))
     _store(captured, made)

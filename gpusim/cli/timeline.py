@@ -14,6 +14,7 @@ from gpusim.cli.opening import opened
 from gpusim.cli.options import Json, refuse_options
 from gpusim.core.errors import UserError
 from gpusim.core.terminal_text import shown as visible
+from gpusim.files.apart import keep_apart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,6 +100,7 @@ def timeline(
         raise UserError("--perfetto writes whole SMs: leave out --warp and --app")
     if perfetto is not None and output is None and not as_json:
         refuse_options("--perfetto writes events as they are", bin=bin_cycles)
+    keep_apart({"output": output, "perfetto": perfetto}, [file])
     if output is not None:
         from gpusim.views.plots import check_picture
 

@@ -23,6 +23,7 @@ from gpusim.cli.options import (
 from gpusim.core.errors import UserError
 from gpusim.core.terminal_text import shown
 from gpusim.core.user_code import Imports, permit
+from gpusim.files.apart import keep_apart
 
 if TYPE_CHECKING:
     from gpusim.cli.recording import Recording
@@ -69,6 +70,7 @@ def record(
     of_model, of_workload = split_settings(settings)
     made = recording_for(output, model, variant, of_model)
     program = load_workload(workload, scale, seed, of_workload)
+    keep_apart({"output": output}, [workload, model, *program.inputs])
     warp_size = warp_size or made.warp_size
     with block_progress(f"recording {program.name}") as progress:
         warnings = record_trace(program, output, warp_size, progress, made.machine)
@@ -93,6 +95,7 @@ def import_trace(
     made = recording_for(output, model, variant, of_model)
     with block_progress(f"importing {file.name}") as progress:
         trace = _opened(file, of_workload)
+        keep_apart({"output": output}, [file, *trace.files])
         warnings = record_trace(trace, output, trace.warp_size, progress, made.machine)
     print(shown(f"wrote {output}"))
     _warn(warnings)

@@ -12,6 +12,7 @@ from attrs import evolve, field, frozen
 
 from gpusim.config.load import LoadedModel
 from gpusim.core.errors import own_code_errors
+from gpusim.files.apart import keep_apart
 from gpusim.machine import Machine, Tenant
 from gpusim.results.result import Result
 from gpusim.results.run_data import RunData
@@ -83,6 +84,10 @@ class Run:
             from gpusim.runs.cost import check_measurable
 
             check_measurable(self.options)
+        keep_apart(
+            {"output": self.options.output, "log": self.options.log},
+            [self.options.events, self.options.start, model.path, *workload.inputs],
+        )
         self.observers = observers
         self.tenants = assign_sms(model, workload)
 

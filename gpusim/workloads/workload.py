@@ -67,6 +67,11 @@ class Workload:
             facts[spec.name] = ", ".join(f"{key} = {value}" for key, value in own.items()) or "–"
         return html_facts(f"{self.name} ({self.scale}), seed {self.seed}", facts)
 
+    @property
+    def inputs(self) -> list[Path]:
+        """Files, and folders of files, that its applications read."""
+        return [path for spec in self.applications for path in spec.inputs]
+
     def to_toml(self) -> str:
         """What is run, for the record: each application with all parameters of its program."""
         applications = []

@@ -13,6 +13,7 @@ from gpusim.config.load import LoadedModel
 from gpusim.core.errors import UserError, own_code_errors
 from gpusim.core.untrusted import brief
 from gpusim.core.version import __version__
+from gpusim.files.apart import keep_apart
 from gpusim.machine import Machine
 from gpusim.machine.load import load_model
 from gpusim.runs.checkpoint import Checkpoint, RecordFirst
@@ -93,6 +94,7 @@ def checkpoint(
         model = load_model(model)
     if not isinstance(workload, Workload):
         workload = load_workload(workload)
+    keep_apart({"output": output}, [model.path, *workload.inputs])
     tenants = assign_sms(model, workload)
     pace = RecordFirst(what.count, what.unit, most, int(model.config.l1.line), progress)
     with own_code_errors(own_modules_of(model, tenants)):

@@ -13,6 +13,7 @@ from gpusim.core.errors import UserError, own_code_errors, own_modules
 from gpusim.core.mapping_calls import CallDriver, MappingCall
 from gpusim.core.version import __version__
 from gpusim.core.warp_program import Buffer, Launch
+from gpusim.files.apart import keep_apart
 from gpusim.hardware.sm.block_placement import RoundRobinPlacement
 from gpusim.hardware.sm.occupancy import blocks_per_sm
 from gpusim.machine import Machine, Tenant
@@ -77,6 +78,7 @@ def characterize(
     """
     if output is None:
         return _characterize(workload, model, progress)
+    keep_apart({"output": output}, [model.path, *workload.inputs])
     with characterization_file(output) as write:
         found = _characterize(workload, model, progress)
         write(found)
