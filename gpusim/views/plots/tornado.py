@@ -17,7 +17,7 @@ from gpusim.views.plots.style import Frame, axes_or_new, styled
 _BAR = 0.7
 _NAME = 32
 """Letters of a name."""
-_MARGIN = 0.17
+_MARGIN = 0.2
 """Room for a number on either side, as a share of what is drawn."""
 
 
