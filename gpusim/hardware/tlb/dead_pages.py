@@ -22,6 +22,9 @@ from gpusim.core.request import Requester
 from gpusim.core.structures import Dimensions, Storage
 from gpusim.hardware.tlb.fill import FillPolicy
 
+MOST_BITS = 20
+"""Of both hashes together (our choice): the table has 2^20 counters at most."""
+
 
 @attr.s(auto_attribs=True, eq=False, repr=False)
 class DeadPageCounters:
@@ -85,6 +88,8 @@ class DeadPages(FillPolicy):
         shadow: int = 2,
     ) -> None:
         at_least(1, region=region, region_bits=region_bits, page_bits=page_bits)
+        if region_bits + page_bits > MOST_BITS:
+            raise OptionError("region_bits", f"with page_bits, must be at most {MOST_BITS}")
         at_least(1, counter_bits=counter_bits)
         at_least(0, threshold=threshold, shadow=shadow)
         most = (1 << counter_bits) - 1

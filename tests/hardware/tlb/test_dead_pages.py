@@ -192,3 +192,8 @@ def test_options_that_cannot_be(option: str) -> None:
     options: dict[str, Any] = {option: 0}
     with pytest.raises(OptionError, match=f"{option}: must be 1 or more"):
         DeadPages(1, 1, 1, **options)
+
+
+def test_a_table_that_no_memory_holds() -> None:
+    with pytest.raises(OptionError, match="region_bits: with page_bits, must be at most 20"):
+        DeadPages(1, 1, 1, region_bits=40)
