@@ -57,8 +57,11 @@ def import_from_folder(folder: Path, package: str, name: str) -> ModuleType:
     return importlib.import_module(f"{package}.{name}")
 
 
-@cache
 def _modules_in(package: str) -> tuple[pkgutil.ModuleInfo, ...]:
-    """The modules of a shipped package, whose folder does not change."""
-    folders = importlib.import_module(package).__path__
+    return _modules_of(package, tuple(importlib.import_module(package).__path__))
+
+
+@cache
+def _modules_of(package: str, folders: tuple[str, ...]) -> tuple[pkgutil.ModuleInfo, ...]:
+    """The modules in the folders of a package, which are listed once a process."""
     return tuple(pkgutil.iter_modules(folders, f"{package}."))

@@ -137,7 +137,7 @@ def test_recording_changes_no_event(
         machines.append(Machine(*args))
         return machines[-1]
 
-    monkeypatch.setattr(sys.modules["gpusim.runs.run"], "Machine", build)
+    monkeypatch.setattr(sys.modules["gpusim.runs.timing"], "Machine", build)
     plain = run(model, workload)
     recorded = run(model, workload, record=tuple(RECORDS))
     assert recorded.digest == plain.digest
