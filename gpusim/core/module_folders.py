@@ -58,10 +58,15 @@ def import_from_folder(folder: Path, package: str, name: str) -> ModuleType:
 
 
 def _modules_in(package: str) -> tuple[pkgutil.ModuleInfo, ...]:
-    return _modules_of(package, tuple(importlib.import_module(package).__path__))
+    folders = tuple(importlib.import_module(package).__path__)
+    shipped = package.partition(".")[0] == "gpusim"
+    return _listed_once(package, folders) if shipped else _listed(package, folders)
 
 
-@cache
-def _modules_of(package: str, folders: tuple[str, ...]) -> tuple[pkgutil.ModuleInfo, ...]:
-    """The modules in the folders of a package, which are listed once a process."""
+def _listed(package: str, folders: tuple[str, ...]) -> tuple[pkgutil.ModuleInfo, ...]:
+    """The modules in the folders of a package."""
     return tuple(pkgutil.iter_modules(folders, f"{package}."))
+
+
+_listed_once = cache(_listed)
+"""Of gpusim's own packages: their folders do not change while a process runs."""
