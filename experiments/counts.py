@@ -12,7 +12,16 @@ def positive(text: str) -> int:
         argparse.ArgumentTypeError: it is less.
         ValueError: it is none.
     """
+    return _from(1, text)
+
+
+def any_number(text: str) -> int:
+    """As `positive`, of which there may be none."""
+    return _from(0, text)
+
+
+def _from(least: int, text: str) -> int:
     number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text}: must be 1 or more")
+    if number < least:
+        raise argparse.ArgumentTypeError(f"{text}: must be {least} or more")
     return number

@@ -25,7 +25,7 @@ import psutil
 from attrs import frozen
 
 import gpusim
-from experiments.counts import positive
+from experiments.counts import any_number, positive
 from gpusim.files.whole_files import PARTIAL
 from gpusim.studies.sweep.folder import RunFolder
 
@@ -196,7 +196,7 @@ def main() -> int:
     """Run, report; 1 if anything is wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=positive, default=1000)
-    parser.add_argument("--kills", type=positive, default=100)
+    parser.add_argument("--kills", type=any_number, default=100)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=positive, default=2)
     options = parser.parse_args()
