@@ -78,22 +78,25 @@ def sweep(
     """Run all combinations of a sweep that have not been run yet."""
     if allow_code:
         permit(Imports.ALL)
+    of_running = {
+        "dask": dask,
+        "time_limit": time_limit,
+        "hang_limit": hang_limit,
+        "serve": serve,
+        "serve_address": serve_address,
+    }
     if status is not None:
         if spec is not None or output is not None:
             raise UserError("--status DIR tells of all sweeps in a folder: without SPEC and -o")
         refuse_options(
             "--status only shows how far sweeps are",
             jobs=jobs,
-            dask=dask,
             scale=scale,
             dry_run=dry_run,
             retry_failed=retry_failed,
-            time_limit=time_limit,
-            hang_limit=hang_limit,
             seeds=seeds,
             shift=shift,
-            serve=serve,
-            serve_address=serve_address,
+            **of_running,
         )
         _show_status(status, as_json)
         return
@@ -105,14 +108,7 @@ def sweep(
 
     wanted = _repeated(read_sweep(spec, scale), seeds, shift)
     if dry_run:
-        refuse_options(
-            "--dry-run runs nothing",
-            dask=dask,
-            time_limit=time_limit,
-            hang_limit=hang_limit,
-            serve=serve,
-            serve_address=serve_address,
-        )
+        refuse_options("--dry-run runs nothing", **of_running)
         _show_plan(wanted, output, retry_failed, jobs, as_json)
         return
     from gpusim.cli.sweep_view import WatchedSweep, sweep_progress

@@ -172,6 +172,9 @@ PASSES: Final = (1 << LEAST_SHIFT) - 1
 SECTOR_BYTES: Final = 32
 """The grain of transactions: what a lane of an instruction does not cross."""
 
+WHOLE_SECTOR: Final = (1 << SECTOR_BYTES) - 1
+"""All bytes of a sector, a bit each."""
+
 COVERED_SHIFT: Final = 8
 """Stores tell, this far above the sectors that they touch, those that they write in whole, if a
 cache of the machine asks for that."""

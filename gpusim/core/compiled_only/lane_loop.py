@@ -13,15 +13,14 @@ from librt.vecs import append, vec
 from mypy_extensions import i64
 
 from gpusim.core.compiled_only.unboxed import IntList, boxed, list_of
-from gpusim.core.warp_program import COVERED_SHIFT, INACTIVE, SECTOR_BYTES
+from gpusim.core.warp_program import COVERED_SHIFT, INACTIVE, SECTOR_BYTES, WHOLE_SECTOR
 
 _BYTES: Final[i64] = 8
 """Of an address."""
 
 _COVERED: Final[i64] = COVERED_SHIFT
 _SECTOR: Final[i64] = SECTOR_BYTES
-_WHOLE: Final[i64] = (1 << SECTOR_BYTES) - 1
-"""All bytes of a sector, a bit each."""
+_WHOLE: Final[i64] = WHOLE_SECTOR
 
 
 def transactions_by_lane(
@@ -93,7 +92,7 @@ def transactions_by_lane(
 
 
 def _with_room(values: vec[i64], room: i64) -> vec[i64]:
-    """A vector with zeros behind it, so that it has at least so many values."""
+    """Append zeros to a vector until it has `room` values."""
     while i64(len(values)) < room:
         values = append(values, 0)
     return values

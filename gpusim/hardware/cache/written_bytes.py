@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import attr
 
 from gpusim.core.counters import count
-from gpusim.core.warp_program import BYTES_SHIFT, COVERED_SHIFT, SECTOR_BYTES, SECTORS
-
-_WHOLE: Final = (1 << SECTOR_BYTES) - 1
+from gpusim.core.warp_program import (
+    BYTES_SHIFT,
+    COVERED_SHIFT,
+    SECTOR_BYTES,
+    SECTORS,
+    WHOLE_SECTOR,
+)
 
 
 @attr.s(auto_attribs=True, eq=False, repr=False)
@@ -81,7 +83,7 @@ def _bytes_of(sectors: int) -> int:
     found = 0
     for sector in range(COVERED_SHIFT):
         if sectors >> sector & 1:
-            found |= _WHOLE << sector * SECTOR_BYTES
+            found |= WHOLE_SECTOR << sector * SECTOR_BYTES
     return found
 
 
@@ -89,6 +91,6 @@ def _whole_sectors(written: int) -> int:
     """The sectors all of whose bytes are among the written ones."""
     found = 0
     for sector in range(COVERED_SHIFT):
-        if written >> sector * SECTOR_BYTES & _WHOLE == _WHOLE:
+        if written >> sector * SECTOR_BYTES & WHOLE_SECTOR == WHOLE_SECTOR:
             found |= 1 << sector
     return found

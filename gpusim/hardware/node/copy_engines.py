@@ -22,7 +22,7 @@ from gpusim.core.metrics import Metric, Ratio, Total, declare_metrics
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.states import State
 from gpusim.core.unboxed import pair
-from gpusim.core.warp_program import BYTES_SHIFT, COVERED_SHIFT, SECTOR_BYTES
+from gpusim.core.warp_program import BYTES_SHIFT, COVERED_SHIFT, SECTOR_BYTES, WHOLE_SECTOR
 from gpusim.files.units import Hertz
 
 _LOAD: Final = int(Kind.LOAD)
@@ -285,7 +285,7 @@ class CopyEngines(Component):
             covered = sum(1 << sector for sector in whole)
             sectors |= covered << COVERED_SHIFT
             if self._byte_masks:
-                of_whole = ((1 << SECTOR_BYTES) - 1 << SECTOR_BYTES * sector for sector in whole)
+                of_whole = (WHOLE_SECTOR << SECTOR_BYTES * sector for sector in whole)
                 sectors |= ((1 << end) - (1 << first) & ~sum(of_whole)) << BYTES_SHIFT
             return sectors
         if kind == _REDUCE and (grain := self._atomic_grain) > 0:

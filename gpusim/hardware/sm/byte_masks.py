@@ -8,9 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusim.core.unboxed import IntList
-from gpusim.core.warp_program import BYTES_SHIFT, INACTIVE, SECTOR_BYTES, LaneChunk
-
-_WHOLE_SECTOR = (1 << SECTOR_BYTES) - 1
+from gpusim.core.warp_program import (
+    BYTES_SHIFT,
+    INACTIVE,
+    SECTOR_BYTES,
+    WHOLE_SECTOR,
+    LaneChunk,
+)
 
 
 def add_byte_masks(
@@ -64,7 +68,7 @@ def _written(addresses: NDArray[np.int64], size: int, shift: int) -> dict[int, i
         masks[sector] = masks.get(sector, 0) | each << address % SECTOR_BYTES
     found: dict[int, int] = {}
     for sector, mask in masks.items():
-        if mask != _WHOLE_SECTOR:
+        if mask != WHOLE_SECTOR:
             line = sector * SECTOR_BYTES >> shift
             place = sector * SECTOR_BYTES - (line << shift)
             found[line] = found.get(line, 0) | mask << place

@@ -19,6 +19,7 @@ from gpusim.core.warp_program import (
     MEMORY_OPS,
     SECTOR_BYTES,
     SIDE_OPS,
+    WHOLE_SECTOR,
     LaneChunk,
     Op,
     Segment,
@@ -48,8 +49,6 @@ STORE: Final = int(Op.STORE)
 """Arrays are compared with an int: numpy asks the member of an enum first what it is."""
 
 _SECTOR_SHIFT = SECTOR_BYTES.bit_length() - 1
-_WHOLE_SECTOR = (1 << SECTOR_BYTES) - 1
-"""All bytes of a sector, a bit each."""
 
 
 @frozen(eq=False, repr=False)
@@ -242,7 +241,7 @@ def _in_whole_sectors(rows: NDArray[np.int64], size: NDArray[np.int64]) -> NDArr
     masks = np.bitwise_or.reduceat(
         np.take_along_axis(written, order, axis=1).ravel(), np.flatnonzero(starts)
     )
-    whole = (masks == _WHOLE_SECTOR)[group].reshape(sector.shape) & (sector >= 0)
+    whole = (masks == WHOLE_SECTOR)[group].reshape(sector.shape) & (sector >= 0)
     np.put_along_axis(found, order, whole, axis=1)
     return found
 

@@ -53,17 +53,15 @@ class Replayed(Skipped):
     """What a checkpoint holds is skipped.
 
     Args:
-        replay: what is done instead.
+        pace: says what is done instead.
         setting: the option as results state it, with the digest of the file.
     """
 
-    def __init__(self, replay: Replay, setting: str) -> None:
-        super().__init__(replay, setting)
-        self._replay = replay
+    pace: Replay
 
     def machine(self, config: GpuConfig, tenants: Sequence[Tenant], seed: int) -> Machine:
         machine = super().machine(config, tenants, seed)
-        self._replay.prepare(machine)
+        self.pace.prepare(machine)
         return machine
 
 

@@ -56,9 +56,10 @@ class WindowSampling(PacedTiming):
         pace: which windows, and what was measured in them.
     """
 
+    pace: MeasuringPace
+
     def __init__(self, pace: MeasuringPace) -> None:
         super().__init__(pace, f"sample={pace.plan}")
-        self._measured = pace
 
     @classmethod
     def of(cls, model: LoadedModel, workload: Workload, sample: str) -> WindowSampling:
@@ -70,7 +71,7 @@ class WindowSampling(PacedTiming):
         return cls(_windows(model, workload, sample))
 
     def machine(self, config: GpuConfig, tenants: Sequence[Tenant], seed: int) -> Machine:
-        self._measured.machine = machine = super().machine(config, tenants, seed)
+        self.pace.machine = machine = super().machine(config, tenants, seed)
         return machine
 
     def of_whole(self, run: RunData, machine: Machine) -> RunData:
@@ -79,8 +80,8 @@ class WindowSampling(PacedTiming):
         Raises:
             UserError: no window has measured anything.
         """
-        check_windows(machine, self._measured.measured())
-        return _estimated(run, machine, self._measured)
+        check_windows(machine, self.pace.measured())
+        return _estimated(run, machine, self.pace)
 
 
 def _windows(model: LoadedModel, workload: Workload, sample: str) -> MeasuringPace:

@@ -149,7 +149,7 @@ class TimedLaunches:
     def _look(
         self, machine: Machine, at: Sequence[int], looks: list[Snapshot]
     ) -> Generator[int, None, None]:
-        """Look at the machine when so many thread blocks of a launch have ended."""
+        """Take a snapshot of the machine each time a number of thread blocks in `at` have ended."""
         (scheduler,) = machine.schedulers
         before = scheduler.blocks_ended
         for count in at:
