@@ -115,7 +115,7 @@ class LaunchSample:
 
     launches: int = field(validator=ge(LEAST_WINDOWS))
     waves: int | None = field(default=None, validator=optional(ge(LEAST_WAVES)))
-    warm: int = field(default=1, validator=ge(0))
+    warm: int = field(default=4, validator=ge(0))
     seed: int = field(default=0, validator=ge(0))
 
     def __str__(self) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
-from attrs import define, frozen
+from attrs import define, evolve, frozen
 from numpy.typing import NDArray
 
 from gpusim.core.metrics import Scope, made_of_largest
@@ -70,6 +70,30 @@ class _Kernel:
     under_way: int
     begun: _Amount
 
+    def plus(self, other: _Kernel) -> _Kernel:
+        """With the launches of the same kernel on another machine; both have drained."""
+        return evolve(
+            self,
+            launches=self.launches + other.launches,
+            blocks=self.blocks + other.blocks,
+            amount=self.amount.plus(other.amount),
+        )
+
+
+@frozen(eq=False, repr=False)
+class CountedLaunches:
+    """What another machine counted while launches ran, of the same applications.
+
+    Attributes:
+        rows: the numbers of each launch, in the order in which they began.
+        kernels: by application and name.
+        facts: what the numbers are, by name.
+    """
+
+    rows: Sequence[Mapping[str, int | float]]
+    kernels: Mapping[tuple[int, str], _Kernel]
+    facts: Mapping[str, SummaryValue]
+
 
 class LaunchNumbers:
     """Listens to the launches of a machine's applications.
@@ -90,14 +114,28 @@ class LaunchNumbers:
             scheduler.on_work_begin.listen(self._begins)
             scheduler.on_end.listen(self._ends)
 
-    def by_launch(self, order: Sequence[tuple[int, int]]) -> ByLaunch:
-        """The numbers of all launches and kernels, at the end of the run.
+    def counted(self, order: Sequence[tuple[int, int]]) -> CountedLaunches:
+        """What was counted until the end, for the numbers of another machine's run.
 
         Args:
             order: of the launches: application and number.
         """
-        kernels = [self._numbers(app, one.amount) for (app, _), one in self._kernels.items()]
-        rows = [self._rows[launch] for launch in order]
+        return CountedLaunches([self._rows[one] for one in order], self._kernels, self._facts)
+
+    def by_launch(
+        self, order: Sequence[tuple[int, int]], others: Sequence[CountedLaunches] = ()
+    ) -> ByLaunch:
+        """The numbers of all launches and kernels, at the end of the run.
+
+        Args:
+            order: of the launches: application and number.
+            others: what other machines have counted, whose launches are behind them.
+        """
+        every = [self.counted(order), *others]
+        totals = _totals([one.kernels for one in every])
+        kernels = [self._numbers(app, one.amount) for (app, _), one in totals.items()]
+        rows = [row for one in every for row in one.rows]
+        found = {name: fact for one in every for name, fact in one.facts.items()}
         facts = [
             NumberFacts(
                 one.name,
@@ -105,24 +143,24 @@ class LaunchNumbers:
                 one.description,
                 all(isinstance(row.get(one.name, 0), int) for row in (*rows, *kernels)),
             )
-            for one in self._found()
+            for one in self._in_order(found)
         ]
         return ByLaunch(
             facts,
             _matrix(facts, rows),
             [
                 KernelFacts(self._machine.names[app], name, one.launches, one.blocks)
-                for (app, name), one in self._kernels.items()
+                for (app, name), one in totals.items()
             ],
             _matrix(facts, kernels),
         )
 
-    def _found(self) -> Iterator[SummaryValue]:
+    def _in_order(self, found: Mapping[str, SummaryValue]) -> Iterator[SummaryValue]:
         """Numbers that some launch had, in the order of those of the run."""
         names = [*(one.name for one in _LENGTH), *(one.name for one in self._metrics)]
-        for name in dict.fromkeys([*names, *self._facts]):
-            if name in self._facts:
-                yield self._facts[name]
+        for name in dict.fromkeys([*names, *found]):
+            if name in found:
+                yield found[name]
 
     def _begins(self, record: LaunchRecord) -> None:
         now = self._begun[record.app, record.index] = self._now(record.app)
@@ -168,6 +206,16 @@ class LaunchNumbers:
             self._facts.setdefault(value.name, value)
             numbers[value.name] = value.value
         return numbers
+
+
+def _totals(parts: Sequence[Mapping[tuple[int, str], _Kernel]]) -> dict[tuple[int, str], _Kernel]:
+    """The kernels of several machines, by application and name."""
+    totals = dict(parts[0])
+    for part in parts[1:]:
+        for key, kernel in part.items():
+            known = totals.get(key)
+            totals[key] = kernel if known is None else known.plus(kernel)
+    return totals
 
 
 def _matrix(

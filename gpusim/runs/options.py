@@ -23,6 +23,9 @@ from gpusim.runs.amounts import (
 _HDF5_ENDINGS = ("", ".h5", ".hdf5", ".hdf", ".nc", ".nc4")
 """Endings of names of results; readers of netCDF read them, too."""
 
+MOST_CORES = 1024
+"""Processes of a run."""
+
 
 @frozen(eq=False, repr=False)
 class OptionFacts:
@@ -113,6 +116,8 @@ class RunOptions:
             Or a `LaunchSample`: a few launches of each kind are timed, no other is executed.
         start: file of `gpusim.checkpoint`, from which the run starts instead of skipping.  Where
             neither `until`, `skip`, `sample` nor `start` is given, the workload tells them.
+        cores: processes that the run may use: machines on which parts of a `LaunchSample` are timed
+            run side by side.  Results are the same.
         cost: whether to measure what translation costs: the same work is run without page faults,
             without page walks and without all translation, before the run itself.
 
@@ -172,7 +177,7 @@ class RunOptions:
             "Time sampled windows only and estimate the whole run: "
             "windows=30,length=100kinstructions,warm=50kinstructions[,by=launch][,seed=0], "
             "whole launches: windows=10,length=launch[,seed=0], or a few launches of each kind, "
-            "and no other executed: launches=3[,waves=4][,warm=1][,seed=0].",
+            "and no other executed: launches=3[,waves=4][,warm=4][,seed=0].",
             decides=True,
         ),
     )
@@ -184,6 +189,14 @@ class RunOptions:
             Path,
             flag="--from",
             decides=True,
+        ),
+    )
+    cores: int = field(
+        default=1,
+        metadata=_facts(
+            "Cores that a run with --sample launches=N may use (default 1): its N parts run side "
+            "by side.",
+            int,
         ),
     )
     cost: bool = field(
@@ -202,6 +215,8 @@ class RunOptions:
                 f"--output {self.output}: a result is an HDF5 file: write "
                 f"{self.output.with_suffix('.h5')}"
             )
+        if not 1 <= self.cores <= MOST_CORES:
+            raise UserError(f"--cores {self.cores}: must be a whole number from 1 to {MOST_CORES}")
         if self.log_every is not None and self.log_every < 1:
             raise UserError(f"--log-every {self.log_every}: must be at least 1")
         if self.log_every is not None and self.log is None:

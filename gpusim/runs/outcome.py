@@ -73,10 +73,10 @@ def run_data(
     apps = range(len(machine.tenants))
     sums = np.array([machine.first_runs.state_sums(app) for app in apps], dtype=np.int64)
     sums = sums.swapaxes(0, 1)
-    applications = _applications(machine)
+    applications = applications_of(machine)
     cycles = max(application.end for application in applications)
     model, workload = ended.model, ended.workload
-    records = _records(machine)
+    records = records_of(machine)
     acts, silent = acts_of(machine)
     return RunData(
         provenance=_provenance(ended, stops, timing),
@@ -95,7 +95,7 @@ def run_data(
         states=machine.states,
         state_sums=sums,
         applications=applications,
-        launches=[_launch(machine, record) for record in records],
+        launches=[facts_of(machine, record) for record in records],
         wall=WallClock.since(ended.started),
         warnings=[
             *map(str, stops),
@@ -174,7 +174,8 @@ def _of_traces(machine: Machine) -> Iterator[str]:
             yield from (f"{tenant.name}: {text}" for text in tenant.application.warnings())
 
 
-def _applications(machine: Machine) -> list[ApplicationFacts]:
+def applications_of(machine: Machine) -> list[ApplicationFacts]:
+    """The applications of a machine that has drained."""
     return [
         ApplicationFacts(
             name=tenant.name,
@@ -194,13 +195,14 @@ def _first_warps(machine: Machine, scheduler: BlockScheduler) -> int:
     return first_run.warps if first_run else scheduler.warps_launched
 
 
-def _records(machine: Machine) -> list[LaunchRecord]:
+def records_of(machine: Machine) -> list[LaunchRecord]:
     """All launches, in the order in which they began."""
     records = [record for scheduler in machine.schedulers for record in scheduler.records]
     return sorted(records, key=lambda one: (one.begin, machine.names[one.app], one.index))
 
 
-def _launch(machine: Machine, record: LaunchRecord) -> LaunchFacts:
+def facts_of(machine: Machine, record: LaunchRecord) -> LaunchFacts:
+    """The facts of a launch that has ended."""
     return LaunchFacts(
         app=machine.names[record.app],
         launch=record.index,

@@ -6,12 +6,12 @@ import gc
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 
 from attrs import evolve, field, frozen
 
 from gpusim.config.load import LoadedModel
-from gpusim.core.errors import own_code_errors
+from gpusim.core.errors import UserError, own_code_errors
 from gpusim.files.apart import keep_apart
 from gpusim.machine import Machine, Tenant
 from gpusim.results.result import Result
@@ -84,6 +84,8 @@ class Run:
             from gpusim.runs.cost import check_measurable
 
             check_measurable(self.options)
+        if self.options.cores > 1 and observers.attach is not None:
+            raise UserError("--cores: what is attached to machines hears those of one process only")
         keep_apart(
             {"output": self.options.output, "log": self.options.log},
             [self.options.events, self.options.start, model.path, *workload.inputs],
@@ -109,10 +111,12 @@ class Run:
         _forget_earlier_machines(self.tenants)
         with (
             ResultWriter(options.output) as writer,
+            ExitStack() as until_end,
             nullcontext() if log is None else RunLog(log, options.log_every or LOG_EVERY) as lines,
             own_code_errors(own_modules_of(self.model, self.tenants, self.observers.attach)),
         ):
             timing = timing_of(options, self.model, self.workload, self.tenants)
+            until_end.enter_context(timing.others(self._run_other))
             machine = timing.machine(self.model.config, self.tenants, self.workload.seed)
             finish = listen(machine, Recorder(writer, options.record))
             self._start_onlookers(machine, lines)
@@ -128,7 +132,7 @@ class Run:
                 timing,
                 numbers,
             )
-            data = timing.of_whole(data, machine)
+            data = timing.of_whole(data, machine, numbers)
             return writer.finish(data if add_costs is None else add_costs(data))
 
     def _measured_costs(self) -> Callable[[RunData], RunData]:
@@ -161,6 +165,19 @@ class Run:
             machine.env.start(every(lines.every, machine, lines.write), onlooker=True)
         if self.observers.attach is not None:
             self.observers.attach(machine)
+
+    def _run_other(self, machine: Machine, title: str) -> None:
+        """Run another machine of which this run takes numbers, too; several report no progress."""
+        report = None if self.options.cores > 1 else _titled(self.observers.progress, title)
+        if report is not None:
+            machine.env.start(now_and_then(machine, report), onlooker=True)
+        attach = self.observers.attach
+        with own_code_errors(own_modules_of(self.model, self.tenants, attach)):
+            if attach is not None:
+                attach(machine)
+            run_machine(machine)
+        if report is not None:
+            report(progress_of(machine, done=True))
 
     def _report_end(self, machine: Machine, lines: RunLog | None) -> None:
         end = progress_of(machine, done=True)

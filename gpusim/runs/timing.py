@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 from gpusim.config.load import LoadedModel
 from gpusim.config.schema import GpuConfig
@@ -10,6 +11,7 @@ from gpusim.core.errors import UserError
 from gpusim.hardware.sm.untimed.scheduler import Pace
 from gpusim.machine import Machine, Tenant
 from gpusim.results.run_data import RunData
+from gpusim.runs.launch_numbers import LaunchNumbers
 from gpusim.runs.options import RunOptions
 from gpusim.workloads.workload import Workload
 
@@ -35,8 +37,22 @@ class Timing:
         """What a reader of the result has to know of it, once the machine has drained."""
         return ()
 
-    def of_whole(self, run: RunData, machine: Machine) -> RunData:
-        """The facts of a run, as they hold for the whole programs."""
+    def others(self, run: Callable[[Machine, str], None]) -> AbstractContextManager[None]:
+        """Around the run: other machines run beside it or after it, of which it takes numbers.
+
+        Args:
+            run: runs such a machine to its end; its second argument says which it is.
+        """
+        return nullcontext()
+
+    def of_whole(self, run: RunData, machine: Machine, numbers: LaunchNumbers) -> RunData:
+        """The facts of a run, as they hold for the whole programs.
+
+        Args:
+            run: as the machine has counted them.
+            machine: that has drained.
+            numbers: what it has counted while launches ran.
+        """
         return run
 
 
@@ -74,6 +90,11 @@ def timing_of(
         from gpusim.runs.checkpoint.matching import replay_of
 
         return replay_of(options.start, model, workload, tenants)
+    if options.cores > 1 and "launches" not in options.sample:
+        raise UserError(
+            f"--cores {options.cores}: a run uses one core, but for --sample launches=N, whose "
+            "parts run side by side; runs of a sweep do by --jobs"
+        )
     if not options.sample:
         if not options.skip:
             return Timing()
@@ -92,9 +113,13 @@ def timing_of(
     from gpusim.runs.windows.launch_plan import parse_launch_plan
 
     if plan := parse_launch_plan(options.sample):
+        if options.events is not None:
+            raise UserError(
+                "--events: few launches run, at other cycles: not with --sample launches=N"
+            )
         from gpusim.runs.windows.launch_estimate import LaunchSampling
 
-        return LaunchSampling.of(model, workload, tenants, plan)
+        return LaunchSampling.of(model, workload, tenants, plan, options.cores)
     from gpusim.runs.windows.sampled_run import WindowSampling
 
     return WindowSampling.of(model, workload, options.sample)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import os
+import signal
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -16,8 +18,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusim
+import gpusim.runs.run as run_module
 from gpusim.config.load import LoadedModel
-from gpusim.core.errors import UserError
+from gpusim.core.errors import DeadlockError, UserError
+from gpusim.machine import Machine
 from gpusim.programs.writing import (
     AddressSpace,
     BlockTracer,
@@ -85,6 +89,62 @@ def simulated(what: Any = layered, sample: str | None = None, **sizes: object) -
 
 def estimates(result: Result) -> pd.DataFrame:
     return result.estimates.set_index("name")
+
+
+def test_parts_run_side_by_side_with_the_same_result() -> None:
+    """In processes of their own, and more parts than cores."""
+    one, *others = (
+        gpusim.simulate("tiny", gpusim.load_workload(layered), sample=PLAN, cores=cores)
+        for cores in (1, 2, 3)
+    )
+    for other in others:
+        assert other.digest == one.digest
+        assert other.launches.equals(one.launches)
+        assert other.kernels.equals(one.kernels)
+        assert other.warnings == one.warnings
+    assert one.launches.begin.is_monotonic_increasing
+    assert (one.launches.end > one.launches.begin).all()
+    kernels = one.launches.kernel.value_counts()
+    assert one.kernels.set_index("kernel").launches.to_dict() == kernels.to_dict()
+
+
+def in_other_processes(monkeypatch: pytest.MonkeyPatch, act: Callable[[], None]) -> None:
+    """What processes of parts do instead of running their machine."""
+    own, here = run_module.run_machine, os.getpid()
+
+    def run_machine(machine: Machine) -> None:
+        own(machine) if os.getpid() == here else act()
+
+    monkeypatch.setattr(run_module, "run_machine", run_machine)
+
+
+def test_a_part_that_fails_elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def side_by_side() -> Result:
+        workload, output = gpusim.load_workload(layered), tmp_path / "run.h5"
+        return gpusim.simulate("tiny", workload, sample=PLAN, cores=2, output=output)
+
+    def stand_still() -> None:
+        raise DeadlockError("all wait")
+
+    in_other_processes(monkeypatch, stand_still)
+    with pytest.raises(DeadlockError, match="all wait"):
+        side_by_side()
+    in_other_processes(monkeypatch, lambda: os.kill(os.getpid(), signal.SIGKILL))
+    with pytest.raises(UserError, match=r"part 2 of 3: its process has died \(signal 9\)"):
+        side_by_side()
+    assert not list(tmp_path.iterdir())
+
+
+def test_where_there_are_no_parts() -> None:
+    for options in ({}, {"sample": "windows=3,length=launch"}, {"skip": "1launches"}):
+        with pytest.raises(UserError, match="cores 2: a run uses one core, but for"):
+            gpusim.simulate("tiny", "triad", cores=2, **options)
+    with pytest.raises(UserError, match="cores 0: must be a whole number from 1"):
+        gpusim.simulate("tiny", "triad", cores=0)
+    with pytest.raises(UserError, match="attached"):
+        gpusim.simulate("tiny", "triad", cores=2, sample=PLAN, attach=lambda _: None)
+    with pytest.raises(UserError, match="events: few launches run"):
+        gpusim.simulate("tiny", "triad", sample=PLAN, events="pages.toml")
 
 
 def inside(part: Result, whole: Result) -> list[bool]:
@@ -234,7 +294,7 @@ def test_a_trace_may_write_what_it_likes(tmp_path: Path) -> None:
 def test_a_decode_step() -> None:
     sizes: dict[str, object] = {"layers": 6}
     whole = run("tiny", "decode_step_70b", parameters=sizes)
-    part = run("tiny", "decode_step_70b", parameters=sizes, sample=PLAN)
+    part = run("tiny", "decode_step_70b", parameters=sizes, sample="launches=3")
     facts = estimates(part).loc["cycles"]
     assert facts.low <= whole.summary["cycles"] <= facts.high
     assert facts.high - facts.low < 0.15 * whole.summary["cycles"]

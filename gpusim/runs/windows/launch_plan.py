@@ -3,6 +3,9 @@
 Launches are strata by their kind and that of the launch before them, which leaves caches to them.
 From each stratum as many are chosen at random, one from each of equal parts of it.  The choices
 of all strata take the same random numbers: in a program of equal layers they are whole layers.
+
+Each of the parts is timed on a machine of its own, which begins cold: none hangs on those before,
+whether they run one after the other or side by side.
 """
 
 from __future__ import annotations
@@ -38,6 +41,11 @@ class Chosen:
     stands_for: int
     part: int
 
+    @property
+    def machine(self) -> int:
+        """Number of the machine that times it."""
+        return max(self.part, 0)
+
 
 @frozen
 class LaunchPlan(LaunchSample):
@@ -70,7 +78,7 @@ class LaunchPlan(LaunchSample):
 
 
 def parse_launch_plan(text: str) -> LaunchPlan | None:
-    """``"launches=3,waves=4,warm=1,seed=0"``, of which all but the first may lack.
+    """``"launches=3,waves=4,warm=4,seed=0"``, of which all but the first may lack.
 
     None: it does not say ``launches``, and is a plan of windows.
 

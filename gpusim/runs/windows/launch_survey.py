@@ -9,6 +9,7 @@ from gpusim.core.errors import UserError
 from gpusim.core.mapping_calls import MappingCall
 from gpusim.core.warp_program import Launch
 from gpusim.machine import Tenant
+from gpusim.runs.tenants import assign_sms
 from gpusim.runs.windows.contents import Contents
 from gpusim.runs.windows.launch_kinds import Kind, kind_of
 from gpusim.runs.windows.launch_plan import LaunchPlan
@@ -21,8 +22,11 @@ MOST_LAUNCHES = 1_000_000
 
 def choose_launches(
     model: LoadedModel, workload: Workload, tenants: Sequence[Tenant], plan: LaunchPlan
-) -> TimedLaunches:
+) -> list[TimedLaunches]:
     """List the launches of a workload's program, and choose those that are timed.
+
+    Returns:
+        those of each machine: that of the run, on which `tenants` run, and others.
 
     Raises:
         UserError: launches cannot be left out on this machine, or of this workload.
@@ -52,7 +56,13 @@ def choose_launches(
                 raise UserError(writes_contents(plan, launch.name, array))
     if not kinds:
         raise UserError(f"--sample {plan}: {spec.name} launches nothing")
-    return TimedLaunches(plan, kinds, plan.choose(kinds), tenant)
+    chosen = plan.choose(kinds)
+    machines: list[TimedLaunches] = []
+    for number in sorted({one.machine for one in chosen}):
+        own = tenant if not number else assign_sms(model, workload)[0]
+        mine = [one for one in chosen if one.machine == number]
+        machines.append(TimedLaunches(plan, kinds, mine, own))
+    return machines
 
 
 def _refusal(model: LoadedModel, workload: Workload) -> str:

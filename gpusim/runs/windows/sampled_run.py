@@ -16,6 +16,7 @@ from gpusim.hardware.sm.untimed.scheduler import SkippingScheduler
 from gpusim.machine import Machine, Tenant
 from gpusim.results.run_data import RunData, SummaryValue, WindowFacts
 from gpusim.runs.conservation import check_windows
+from gpusim.runs.launch_numbers import LaunchNumbers
 from gpusim.runs.timing import PacedTiming
 from gpusim.runs.windows.cold_load import cold_load
 from gpusim.runs.windows.extrapolation import LEAST_WINDOWS, Shares, estimates_of, whole_of
@@ -74,7 +75,7 @@ class WindowSampling(PacedTiming):
         self.pace.machine = machine = super().machine(config, tenants, seed)
         return machine
 
-    def of_whole(self, run: RunData, machine: Machine) -> RunData:
+    def of_whole(self, run: RunData, machine: Machine, numbers: LaunchNumbers) -> RunData:
         """A run whose numbers are estimates for the whole programs.
 
         Raises:

@@ -56,7 +56,7 @@ class TimedLaunches:
     Attributes:
         plan: how they were chosen.
         kinds: of all launches of the program.
-        chosen: those that are measured.
+        chosen: those that are measured on this machine.
         tenant: the whole application.
         machine: set before the first cycle.
         timed: what was measured, by the launch's number; those that only warm up included.

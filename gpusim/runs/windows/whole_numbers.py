@@ -22,16 +22,22 @@ class WholeNumbers:
     Args:
         run: of which parts were timed.
         machine: that it ran on.
+        largest: (counters,) the largest values that counters had at the end of a machine; None: of
+            this one.
 
     Attributes:
         rows: all counters, as the machine has counted.
     """
 
-    def __init__(self, run: RunData, machine: Machine) -> None:
+    def __init__(
+        self, run: RunData, machine: Machine, largest: NDArray[np.int64] | None = None
+    ) -> None:
         self.rows = list(machine.counter_rows())
         self._run = run
         self._machine = machine
         self._families = dict(zip(run.states, run.families, strict=True))
+        counted = np.array([row.value for row in self.rows], dtype=np.int64)
+        self._at_end = counted if largest is None else largest
         self._largest = np.array([is_largest(row.name) for row in self.rows])
         self._of_largest = {one.name for one in machine.metrics if made_of_largest(one)}
 
@@ -63,8 +69,7 @@ class WholeNumbers:
         )
 
     def _counters(self, whole: Whole) -> list[CounterRow]:
-        counted = [row.value for row in self.rows]
-        values: NDArray[np.int64] = np.where(self._largest, counted, whole.values)
+        values: NDArray[np.int64] = np.where(self._largest, self._at_end, whole.values)
         return [
             row._replace(value=value) for row, value in zip(self.rows, values.tolist(), strict=True)
         ]

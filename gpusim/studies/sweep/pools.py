@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import os
-import signal
-import sys
-import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from typing import ParamSpec, TypeVar
 
-import psutil
-
 from gpusim.core.import_path import SAFE_PATH
+from gpusim.files.children import no_interrupts, start_child
 from gpusim.files.interrupts import uninterrupted
 
 Arguments = ParamSpec("Arguments")
@@ -31,8 +26,6 @@ _ENVIRONMENT = {
     **SAFE_PATH,
 }
 """Environment of a worker process of this machine."""
-
-_PARENT_SECONDS = 1.0
 
 
 class Pool:
@@ -51,7 +44,7 @@ class Pool:
                 resource_tracker.ensure_running()
             tracker_of_loky.ensure_running()
         self._pool = loky.ProcessPoolExecutor(
-            processes, initializer=start_worker, initargs=(os.getpid(),), env=_ENVIRONMENT
+            processes, initializer=start_child, initargs=(os.getpid(),), env=_ENVIRONMENT
         )
 
     def submit(
@@ -65,7 +58,7 @@ class Pool:
         Raises:
             BrokenProcessPool: (of loky; also by the future) a process has died.
         """
-        with _no_interrupts():
+        with no_interrupts():
             running: Future[Answer] = self._pool.submit(call, *arguments, **options)
         return running
 
@@ -73,18 +66,6 @@ class Pool:
         """End the processes, and give up what is under way."""
         with uninterrupted():
             self._pool.shutdown(wait=True, kill_workers=True)
-
-
-def start_worker(parent: int) -> None:
-    """Prepare a worker process of this machine: it ends when its parent does, not by Ctrl-C."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-
-
-def _end_with(parent: int) -> None:
-    while os.getppid() == parent and (os.name == "posix" or psutil.pid_exists(parent)):
-        time.sleep(_PARENT_SECONDS)  # elsewhere, the parent's number stays when it is gone
-    os._exit(1)
 
 
 @contextmanager
@@ -97,21 +78,3 @@ def _safe_path() -> Iterator[None]:
     finally:
         for name in SAFE_PATH.keys() - before.keys():
             del os.environ[name]
-
-
-@contextmanager
-def _no_interrupts() -> Iterator[None]:
-    """Ctrl-C neither comes in between nor to a process that is started inside.
-
-    A terminal sends it to all its processes; one that has only begun would complain.  Windows
-    has no mask that a process inherits.
-    """
-    with uninterrupted():
-        if sys.platform == "win32" or not hasattr(signal, "pthread_sigmask"):
-            yield
-            return
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
-            yield
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
