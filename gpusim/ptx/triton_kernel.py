@@ -197,7 +197,9 @@ class TritonKernel:
         )
         try:
             made = triton.compile(
-                source, target=GPUTarget("cuda", self.capability, 32), options=options
+                source,
+                target=GPUTarget("cuda", self.capability, 32),
+                options={"enable_fp_fusion": True, **options},  # defaults differ between versions
             )
         except Exception as error:  # a compiler may fail in any way
             raise UserError(
