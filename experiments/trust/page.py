@@ -33,7 +33,7 @@ SMALL = """\
 The same run gives the same number, to the last cycle. But it is one history: a latency shifted by a
 cycle or two reorders requests, and other rows, sets and walks follow. `gpusim reproduce PAPER
 --choices` makes runs with such shifts, on few programs, and gives the 95 % interval of their mean
-(Student's t). Half-widths, mostly in per cent; `orch` and `star`: of before their third freezes:
+(Student's t). Half-widths, mostly in per cent; `star`: of before its third freeze:
 """
 
 ADVICE = """\
