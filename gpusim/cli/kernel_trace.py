@@ -106,7 +106,13 @@ def record_python(
     path = Path(f"{name}.py" if called else file)
     keep_apart({"output": made.output}, [path])
     with capture(path.stem, capability, execute) as captured:
-        _call(path, _function(path, called or LAUNCH))
+        function = _function(path, called or LAUNCH)
+        if hasattr(function, "__getitem__"):
+            raise UserError(
+                f"{path}: {called or LAUNCH} is a kernel, which is launched on a grid: name the "
+                f"function that launches it, {path}:FUNCTION; see docs/kernels.md"
+            )
+        _call(path, function)
     _store(captured, made)
     return captured
 

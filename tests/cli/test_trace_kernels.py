@@ -133,6 +133,8 @@ def main():
     command = [sys.executable, "-c", code, *arguments]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, f"wrote {trace}\n"), done.stderr
+    told = gpusim("trace", "triton", f"{path}:double", "-o", tmp_path / "no.h5", code=2)
+    assert "mine.py: double is a kernel, which is launched on a grid: name the" in flat(told)
     assert "warning: not all of the trace is modelled: 1 printf: what kernels print" in done.stderr
     assert "leaked" not in done.stderr
     counts = json.loads(gpusim("trace", "info", trace, "--json").stdout)
