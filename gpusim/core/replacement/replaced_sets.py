@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gpusim.core.replacement.base import Replacement, victim_of
 from gpusim.core.replacement.recency import is_plain_lru
+from gpusim.core.replacement.recency_sets import RecencySets
 from gpusim.core.state_sets import Gone, StateSets
 from gpusim.core.unboxed import MYPYC, IntDict
 
@@ -87,6 +88,8 @@ class ReplacedSets(StateSets):
 
 def make_sets(sets: int, ways: int, replacement: Replacement) -> StateSets:
     """Empty sets in the charge of a policy, which is asked for nothing where it is plain LRU."""
-    if MYPYC and ways <= FEW_WAYS and is_plain_lru(replacement):
+    if not is_plain_lru(replacement):
+        return ReplacedSets(sets, ways, replacement)
+    if MYPYC and ways <= FEW_WAYS:
         return LruSets(sets, ways)
-    return ReplacedSets(sets, ways, replacement)
+    return RecencySets(sets, ways)

@@ -13,6 +13,7 @@ from gpusim.core.mapping import Mapping
 from gpusim.core.mapping_sets import MappingSets
 from gpusim.core.registry import Slot, make_policy, register_policy
 from gpusim.core.replacement import is_plain_lru
+from gpusim.core.replacement.recency_sets import RecencyMappings
 from gpusim.core.signals import Signals
 from gpusim.core.structures import Dimensions, Storage, bits_for
 from gpusim.core.unboxed import MYPYC
@@ -98,9 +99,8 @@ class SetAssociativeArray(ArrayOfSets):
         self._mappings: MappingSets = KindMappingSets(self._sets, self._kind)
         if plain:
             self._mappings = PlainMappingSets(plain, self._kind.replacement)
-        own = type(self._kind) is PlainSets and is_plain_lru(self._kind.replacement)
-        if MYPYC and own and config.ways <= FEW_WAYS:
-            self._mappings = LruMappingSets(len(self._sets), config.ways)
+        if type(self._kind) is PlainSets and is_plain_lru(self._kind.replacement):
+            self._mappings = _lru_mappings(len(self._sets), config.ways)
 
     def traits(self) -> ArrayTraits:
         stated = super().traits()
@@ -169,6 +169,13 @@ class SetAssociativeArray(ArrayOfSets):
 
 
 register_policy(Slot.TLB_ARRAY, "set-associative", SetAssociativeArray)
+
+
+def _lru_mappings(sets: int, ways: int) -> MappingSets:
+    """Empty sets for plain LRU."""
+    if MYPYC and ways <= FEW_WAYS:
+        return LruMappingSets(sets, ways)
+    return RecencyMappings(sets, ways)
 
 
 def _key(tag: int, size: int) -> int:
