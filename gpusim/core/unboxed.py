@@ -30,6 +30,7 @@ if MYPYC:
         heappush,
         pair,
         position,
+        take_out,
         to_end,
         zeros,
     )
@@ -37,18 +38,14 @@ else:
     from bisect import bisect_left as place_in
     from bisect import bisect_left as position
     from heapq import heappop, heappush
+    from operator import setitem as add_new
 
     _T = TypeVar("_T")
 
-    IntDict = dict[int, _T]
-    IntList = list[int]
-    IntHeap = list[int]
-    Fifo = list[_T]
-    IntFifo = list[int]
-
-    def add_new(entries: dict[int, _T], key: int, value: _T) -> None:
-        """Put in a key that is not there."""
-        entries[key] = value
+    # Not `dict[int, _T]` and the like: such an alias takes ten times as long to make one.
+    IntDict = dict
+    IntList = IntHeap = Fifo = IntFifo = list
+    take_out = list.remove
 
     def as_int_dict(entries: dict[int, _T]) -> dict[int, _T] | None:
         """An object as an `IntDict`; None: it is none."""
@@ -92,6 +89,7 @@ __all__ = [
     "pair",
     "place_in",
     "position",
+    "take_out",
     "to_end",
     "zeros",
 ]

@@ -452,6 +452,14 @@ def first_key(entries: IntDict[T]) -> int:
     return entries._keys[i64(entries._links[_AFTER])]
 
 
+def take_out(items: list[Any], item: object) -> None:
+    """Take an object that is there out of a list."""
+    place = 0
+    while items[place] is not item:
+        place += 1
+    items.pop(place)
+
+
 def to_end(entries: IntDict[T], key: i64) -> None:
     """Let a key that is there be the one that came last."""
     value = entries._remove(key)

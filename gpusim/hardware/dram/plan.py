@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final, TypeVar
 
+from gpusim.core.unboxed import take_out
 from gpusim.hardware.dram.bank import CLOSED, Bank
 from gpusim.hardware.dram.read_write_queues import ReadWriteQueues
-from gpusim.hardware.dram.waiting import Due, Waiting, take_out
+from gpusim.hardware.dram.waiting import Due, Waiting
 
 IDLE: Final = 0
 COLUMN: Final = 1

@@ -16,7 +16,8 @@ from gpusim.core.policy import Policy
 from gpusim.core.registry import Slot, open_slot, register_policy
 from gpusim.core.request import MemoryRequest
 from gpusim.core.structures import VIRTUAL_BITS, Dimensions, Storage
-from gpusim.hardware.dram.waiting import Waiting, take_out
+from gpusim.core.unboxed import take_out
+from gpusim.hardware.dram.waiting import Waiting
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, TypeVar
+from typing import Final
 
 import attr
 from mypy_extensions import mypyc_attr
@@ -44,9 +44,6 @@ class Due:
     __slots__ = ("due",)
 
     due: int
-
-
-_Ordered = TypeVar("_Ordered", bound=Due)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -122,11 +119,3 @@ def goes_first(one: Waiting, other: Waiting) -> bool:
     if place != others:
         return place < others
     return one.clock < other.clock or (one.clock == other.clock and one.opened < other.opened)
-
-
-def take_out(ordered: list[_Ordered], item: _Ordered) -> None:
-    """Take an item that is there out of a list."""
-    place = 0
-    while ordered[place] is not item:
-        place += 1
-    ordered.pop(place)
