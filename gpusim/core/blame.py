@@ -55,5 +55,5 @@ class Blames:
         if self.until <= start or start >= end:
             return
         for index, spells in enumerate(self._spells):
-            if cycles := spells.within(start, end):
+            if spells.end > start and (cycles := spells.within(start, end)):
                 pieces.blame(state, index + 1, cycles)

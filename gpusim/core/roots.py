@@ -13,7 +13,7 @@ from typing import Final
 from gpusim.core.blame import Blame
 from gpusim.core.cut import Pieces, Trailed
 from gpusim.core.spells import Spells
-from gpusim.core.states import State
+from gpusim.core.states import STATES, State
 from gpusim.core.unboxed import IntList, zeros
 
 
@@ -62,36 +62,40 @@ def root_of(state: int) -> int:
     return _WALKS if state == _IN_WALK else _OTHER
 
 
+_ROOTS: Final = [root_of(state) for state in range(STATES)]
+"""The same by state."""
+
+
 class RootPieces(Pieces):
-    """Pieces by roots.
+    """Pieces by roots, of a time up to a cycle.
 
     Where an L2 bank is to blame for a part of a piece, that part is taken to be its end.
 
+    Args:
+        end: the cycle.
+
     Attributes:
-        roots, begins, ends: of each piece, its root, its first cycle and the one after its last;
-            the last one first.
+        roots, begins: of each piece, its root and first cycle; the last one first.
     """
 
-    __slots__ = ("begins", "ends", "roots")
+    __slots__ = ("_end", "begins", "roots")
 
-    def __init__(self) -> None:
+    def __init__(self, end: int) -> None:
+        self._end = end
         self.roots = IntList()
         self.begins = IntList()
-        self.ends = IntList()
 
     def add(self, state: int, begin: int, end: int) -> None:
-        self._put(root_of(state), begin, end)
+        self.roots.append(_ROOTS[state])
+        self.begins.append(begin)
 
     def blame(self, state: int, blame: int, cycles: int) -> None:
-        root, begin, end = self.roots.pop(), self.begins.pop(), self.ends.pop()
-        split = max(begin, end - cycles)
-        self._put(_CROSSBAR if blame == _REPLIES else _DRAM, split, end)
-        self._put(root, begin, split)
-
-    def _put(self, root: int, begin: int, end: int) -> None:
-        self.roots.append(root)
-        self.begins.append(begin)
-        self.ends.append(end)
+        roots, begins = self.roots, self.begins
+        begin, end = begins[-1], begins[-2] if len(begins) > 1 else self._end
+        roots.append(roots[-1])
+        begins.append(begin)
+        roots[-2] = _CROSSBAR if blame == _REPLIES else _DRAM
+        begins[-2] = max(begin, end - cycles)
 
 
 class RootSums(Pieces):
@@ -107,10 +111,10 @@ class RootSums(Pieces):
         self.sums = zeros(len(Root))
 
     def add(self, state: int, begin: int, end: int) -> None:
-        self.sums[root_of(state)] += end - begin
+        self.sums[_ROOTS[state]] += end - begin
 
     def blame(self, state: int, blame: int, cycles: int) -> None:
-        self.sums[root_of(state)] -= cycles
+        self.sums[_ROOTS[state]] -= cycles
         self.sums[_CROSSBAR if blame == _REPLIES else _DRAM] += cycles
 
 
@@ -129,18 +133,20 @@ class Roots:
 
     def note(self, cause: Trailed, begin: int, end: int) -> None:
         """In ``[begin, end)``, the latest so far, what waited for `cause` waited as that did."""
-        found = RootPieces()
-        cause.cut(begin, end, found)
-        begins, ends = found.begins, found.ends
-        for place in range(len(begins) - 1, -1, -1):
-            if begins[place] < ends[place]:
-                self._spells[found.roots[place]].add(begins[place], ends[place])
         self.until = end
+        found = RootPieces(end)
+        cause.cut(begin, end, found)
+        roots, begins, spells = found.roots, found.begins, self._spells
+        for place in range(len(roots) - 1, -1, -1):
+            begin = begins[place]
+            until = begins[place - 1] if place else end
+            if begin < until:
+                spells[roots[place]].add(begin, until)
 
     def book(self, state: int, start: int, end: int, pieces: Pieces) -> None:
         """Tell pieces of a state, which lasted for ``[start, end)``, its roots."""
         if self.until <= start or start >= end:
             return
         for root, spells in enumerate(self._spells):
-            if cycles := spells.within(start, end):
+            if spells.end > start and (cycles := spells.within(start, end)):
                 pieces.root(state, root, cycles)

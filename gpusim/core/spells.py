@@ -56,7 +56,10 @@ class Spells:
         """How many cycles of spells lie in ``[start, end)``."""
         if self.end <= start:
             return 0
-        return self._before(end) - self._before(start)
+        before = self._before(start)
+        if self.end <= end:
+            return self._sums[-1] - before
+        return self._before(end) - before
 
     def _before(self, cycle: int) -> int:
         """Cycles of spells before a cycle."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
+from typing import Final
 
 
 class State(IntEnum):
@@ -47,6 +48,9 @@ class State(IntEnum):
     """Waits for the first TLB level; level *n* is ``TLB + n``, queueing included."""
 
 
+STATES: Final = 1 << 8
+"""How many states there can be, with those of TLB levels and components."""
+
 TLB_PREFIX = "tlb_"
 """With which the names of the TLB levels' states begin, and no others."""
 
@@ -54,7 +58,7 @@ FAMILIES: Mapping[str, range] = {
     "working": range(State.ISSUING, State.LSU),
     "sm": range(State.LSU, State.CACHE),
     "memory": range(State.CACHE, State.WALKER),
-    "translation": range(State.WALKER, 1 << 8),
+    "translation": range(State.WALKER, STATES),
 }
 """States by what they have in common: a warp works, or waits for its SM, memory or translation."""
 
