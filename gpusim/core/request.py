@@ -210,9 +210,15 @@ class MemoryRequest(Traveller):
             that are covered (`gpusim.core.warp_program.COVERED_SHIFT`).
         depth: 0 for data, 1..n for the level of a page walk, counted from the root.
         access: the warp instruction that it is a part of; None for walks and write-backs.
+        arrives, entrance, flits: while it is in a network, behind others, the cycle in which it
+            arrives, the number of where it came in, and how many flits it has.
     """
 
-    __slots__ = ("access", "address", "depth", "sectors", "vline")
+    __slots__ = ("access", "address", "arrives", "depth", "entrance", "flits", "sectors", "vline")
+
+    arrives: int
+    entrance: int
+    flits: int
 
     def __init__(
         self,

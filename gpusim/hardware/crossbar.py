@@ -17,7 +17,7 @@ from gpusim.core.engine import NEVER, EventLoop, Sink, Sleeper, Waiters, Wake, W
 from gpusim.core.interfaces import Inbound, Packets
 from gpusim.core.interleaving import Interleaving
 from gpusim.core.request import Kind, MemoryRequest, VirtualRequest
-from gpusim.core.unboxed import Fifo, IntFifo, place_in
+from gpusim.core.unboxed import Fifo
 from gpusim.core.warp_program import SECTOR_BYTES, SECTOR_COUNTS, SECTORS
 from gpusim.files.units import Hertz
 
@@ -48,25 +48,29 @@ class Link(Inbound):
     """
 
     __slots__ = (
-        "_arrivals",
+        "_arrival",
         "_blames",
         "_counters",
+        "_entrance",
         "_entrances",
         "_flits",
         "_free_at",
+        "_last",
         "_receiver",
         "env",
         "queue",
     )
 
-    def __init__(self, env: EventLoop, counters: NetworkCounters) -> None:
+    def __init__(
+        self, env: EventLoop, counters: NetworkCounters, entrances: list[Entrance]
+    ) -> None:
         self.env = env
         self.queue: Fifo[MemoryRequest] = Fifo()
-        self._arrivals = IntFifo()
-        self._flits = IntFifo()
-        self._entrances: Fifo[Entrance] = Fifo()
-        """Of each packet in the queue, when it arrives, its flits, and where it came in."""
+        self._arrival = self._last = self._entrance = self._flits = 0
+        """When the first and the last packet arrive, and more of the first one, while there is one:
+        it may enter the next network before it is taken out here (`MemoryRequest.arrives`)."""
         self.ready = NEVER
+        self._entrances = entrances
         self._counters = counters
         self._free_at = 0
         self._receiver: Wake | None = None
@@ -76,32 +80,38 @@ class Link(Inbound):
         self._receiver = receiver.wake
         self._blames = blames
 
-    def put(self, arrival: int, request: MemoryRequest, entrance: Entrance, flits: int) -> None:
-        """Let a packet arrive in cycle `arrival`."""
+    def put(self, arrival: int, request: MemoryRequest, entrance: int, flits: int) -> None:
+        """Let a packet arrive in cycle `arrival`; `entrance` is the number of where it came in."""
         queue = self.queue
-        arrivals = self._arrivals
-        if queue and arrivals[-1] > arrival:
-            place = place_in(arrivals, arrival + 1)
-            queue.insert(place, request)
-            arrivals.insert(place, arrival)
-            self._flits.insert(place, flits)
-            self._entrances.insert(place, entrance)
-            if place:
-                return
-        else:
-            queue.append(request)
-            arrivals.append(arrival)
-            self._flits.append(flits)
-            self._entrances.append(entrance)
-            if len(queue) > 1:
+        if queue:
+            request.arrives = arrival
+            request.entrance = entrance
+            request.flits = flits
+            if self._last <= arrival:
+                self._last = arrival
+                queue.append(request)
                 return  # the receiver knows of those before it
+            if self._arrival <= arrival:
+                place = len(queue) - 1
+                while place > 1 and queue[place - 1].arrives > arrival:
+                    place -= 1
+                queue.insert(place, request)
+                return
+            first = queue[0]
+            first.arrives, first.entrance = self._arrival, self._entrance
+            first.flits = self._flits
+            queue.insert(0, request)
+        else:
+            self._last = arrival
+            queue.append(request)
+        self._arrival, self._entrance, self._flits = arrival, entrance, flits
         self.ready = max(arrival, self._free_at)
         receiver = self._receiver
         if receiver is not None and arrival < receiver.due:
             receiver.at(arrival)
 
     def arrived(self) -> int:
-        return self._arrivals[0] if self.queue else NEVER
+        return self._arrival if self.queue else NEVER
 
     def head(self) -> MemoryRequest:
         """The packet that is next, left in place."""
@@ -111,11 +121,18 @@ class Link(Inbound):
         """Take out the next packet, which is `ready`."""
         queue = self.queue
         now = self.env._now
-        request, entrance = queue.pop(0), self._entrances.pop(0)
-        arrived = self._arrivals.pop(0)
+        request = queue.pop(0)
+        arrived = self._arrival
         self._counters.queue_cycles += now - arrived
-        self._free_at = free_at = now + self._flits.pop(0)
-        self.ready = max(self._arrivals[0], free_at) if queue else NEVER
+        entrance = self._entrances[self._entrance]
+        ready = self._free_at = now + self._flits
+        if queue:
+            following = queue[0]
+            self._arrival, self._entrance = following.arrives, following.entrance
+            self._flits = following.flits
+            self.ready = max(self._arrival, ready)
+        else:
+            self.ready = NEVER
         entrance.inside -= 1
         if entrance.blocked.waiting:
             blames = self._blames
@@ -131,6 +148,7 @@ class Entrance(Sink):
 
     Args:
         network: the network.
+        number: of the source.
         latencies: of a packet to each link.
         depth: packets that may be inside.
 
@@ -140,11 +158,21 @@ class Entrance(Sink):
         blocked: senders that wait for room.
     """
 
-    __slots__ = ("_depth", "_free_at", "_network", "blocked", "inside", "latencies", "name")
+    __slots__ = (
+        "_depth",
+        "_free_at",
+        "_network",
+        "_number",
+        "blocked",
+        "inside",
+        "latencies",
+        "name",
+    )
 
-    def __init__(self, network: Network, latencies: list[int], depth: int) -> None:
+    def __init__(self, network: Network, number: int, latencies: list[int], depth: int) -> None:
         self.name = network.name
         self._network = network
+        self._number = number
         self.latencies = latencies
         self._depth = depth
         self._free_at = 0
@@ -172,13 +200,13 @@ class Entrance(Sink):
         index = network.packets.link(item)
         link = network.links[index]
         if network.ideal:
-            link.put(start + network.more, item, self, 0)
+            link.put(start + network.more, item, self._number, 0)
             return
         flits = -(-size // network.flit_bytes)
         if start < self._free_at:
             start = self._free_at
         self._free_at = start + flits
-        link.put(start + flits - 1 + self.latencies[index], item, self, flits)
+        link.put(start + flits - 1 + self.latencies[index], item, self._number, flits)
 
 
 class OwnReturn(Sink):
@@ -291,10 +319,10 @@ class Network(Component):
         self.flit_bytes = config.bytes_per_cycle
         self.counters = NetworkCounters()
         self.entrances = [
-            Entrance(self, way, _depth(config, ways.more, max(way) + ways.ahead))
-            for way in ways.cycles(config.latency.cycles(site.clock))
+            Entrance(self, number, way, _depth(config, ways.more, max(way) + ways.ahead))
+            for number, way in enumerate(ways.cycles(config.latency.cycles(site.clock)))
         ]
-        self.links = [Link(env, self.counters) for _ in range(ways.links)]
+        self.links = [Link(env, self.counters, self.entrances) for _ in range(ways.links)]
         self.packets = packets
 
     def cycles_of(self, request: MemoryRequest, source: int) -> int:
@@ -329,20 +357,6 @@ def _depth(config: CrossbarConfig, more: int, way: int) -> int:
     return config.queue + (way if config.pipelined else more)
 
 
-def request_bytes(request: MemoryRequest) -> int:
-    """Bytes of a packet towards the L2 cache."""
-    if request.kind == _LOAD or request.kind == _WALK:
-        return _HEADER_BYTES
-    return SECTOR_BYTES * SECTOR_COUNTS[request.sectors & SECTORS]
-
-
-def reply_bytes(request: MemoryRequest) -> int:
-    """Bytes of a packet back to an SM."""
-    if request.kind == _LOAD or request.kind == _ATOMIC:
-        return SECTOR_BYTES * SECTOR_COUNTS[request.sectors & SECTORS]
-    return _HEADER_BYTES
-
-
 class ToBanks(Packets):
     """Requests go to the links in turn, line by line, or as an interleaving says.
 
@@ -363,7 +377,9 @@ class ToBanks(Packets):
         return line % self._links if interleaving is None else interleaving.part(line)
 
     def size(self, request: MemoryRequest) -> int:
-        return request_bytes(request)
+        if request.kind == _LOAD or request.kind == _WALK:
+            return _HEADER_BYTES
+        return SECTOR_BYTES * SECTOR_COUNTS[request.sectors & SECTORS]
 
 
 class ToNearBanks(ToBanks):
@@ -440,7 +456,9 @@ class ToSms(Packets):
         return back.link
 
     def size(self, request: MemoryRequest) -> int:
-        return reply_bytes(request)
+        if request.kind == _LOAD or request.kind == _ATOMIC:
+            return SECTOR_BYTES * SECTOR_COUNTS[request.sectors & SECTORS]
+        return _HEADER_BYTES
 
 
 def with_ports(longer: list[list[int]], sources: int, links: int, more: int) -> list[list[int]]:

@@ -14,7 +14,7 @@ from gpusim.core.interfaces import Packets
 from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.unboxed import IntList
 from gpusim.files.units import Hertz, cycles
-from gpusim.hardware.crossbar import Network, NetworkSite, Ways, reply_bytes, request_bytes
+from gpusim.hardware.crossbar import Network, NetworkSite, ToBanks, ToSms, Ways
 from tests.examples import examples
 
 CLOCK = Hertz(1_000_000_000)
@@ -168,8 +168,9 @@ def test_a_source_waits_while_its_packets_fill_the_queue() -> None:
 
 def test_packet_sizes() -> None:
     two = 0b0101
-    to_l2 = {kind: request_bytes(packet(0, kind, two)) for kind in Kind if kind < Kind.WALK}
-    back = {kind: reply_bytes(packet(0, kind, two)) for kind in Kind if kind < Kind.WALK}
+    asks, answers = ToBanks(shift=7, links=1), ToSms(first=0)
+    to_l2 = {kind: asks.size(packet(0, kind, two)) for kind in Kind if kind < Kind.WALK}
+    back = {kind: answers.size(packet(0, kind, two)) for kind in Kind if kind < Kind.WALK}
     assert to_l2 == {Kind.LOAD: 8, Kind.STORE: 64, Kind.ATOMIC: 64, Kind.REDUCE: 64}
     assert back == {Kind.LOAD: 64, Kind.STORE: 8, Kind.ATOMIC: 64, Kind.REDUCE: 8}
 
