@@ -136,7 +136,13 @@ class Chooser:
             if clock < bus:
                 clock = bus
             if clock < earliest or (
-                clock == earliest and chosen is not None and goes_first(waiting, chosen)
+                clock == earliest
+                and chosen is not None
+                and (
+                    goes_first(waiting, chosen)
+                    if waiting.opened or chosen.opened
+                    else waiting.rank < chosen.rank
+                )
             ):
                 earliest, chosen = clock, waiting
         if chosen is not None:
