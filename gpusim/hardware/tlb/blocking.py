@@ -10,6 +10,7 @@ from mypy_extensions import mypyc_attr
 from gpusim.core.mapping import Mapping
 from gpusim.core.request import MemoryRequest, Requester, Translation
 from gpusim.core.states import State
+from gpusim.core.unboxed import IntDict
 from gpusim.hardware.tlb.level import TlbLevel
 
 _TLB: Final = int(State.TLB)
@@ -56,6 +57,8 @@ class HitsPassTlb(HitUnderMissTlb):
     """
 
     _aside: list[MemoryRequest] | None = None
+    _pages_aside: IntDict[int] | None = None
+    """How many requests aside wait for a page."""
 
     def refuses(self, tag: int, requester: Requester) -> bool:
         return not self._waits(tag, requester) and super().refuses(tag, requester)
@@ -66,9 +69,7 @@ class HitsPassTlb(HitUnderMissTlb):
         if self._waits(request.tag, access):
             request.trail.append(_TLB)
             request.trail.append(self.env._now)
-            if self._aside is None:
-                self._aside = []
-            self._aside.append(request)
+            self._put_aside(request)
             return
         super().miss(request, delay)
         if self._aside and self._mshrs.merges(request.tag):
@@ -79,6 +80,12 @@ class HitsPassTlb(HitUnderMissTlb):
         if mapping is not None and self._aside and self._owner is None:
             self._ask_again(tag, self._aside[0].access)  # the next one, as this one has no misses
         return mapping
+
+    def _put_aside(self, request: MemoryRequest) -> None:
+        if self._aside is None or self._pages_aside is None:
+            self._aside, self._pages_aside = [], IntDict()
+        self._aside.append(request)
+        self._pages_aside[request.tag] = self._pages_aside.get(request.tag, 0) + 1
 
     def _waits(self, tag: int, requester: Requester) -> bool:
         """Whether the misses of another instruction have to be over first."""
@@ -93,14 +100,18 @@ class HitsPassTlb(HitUnderMissTlb):
 
     def _ask_again(self, tag: int, requester: Requester | None) -> None:
         """Send back, in their order, those aside that wait for a page or belong to a requester."""
-        assert self._aside is not None
-        waiting = self._aside
-        self._aside = []
+        pages, waiting = self._pages_aside, self._aside
+        assert pages is not None
+        assert waiting is not None
+        if requester is None and tag not in pages:
+            return
+        self._aside = [one for one in waiting if one.tag != tag and one.access is not requester]
         for request in waiting:
-            if request.tag == tag or (requester is not None and request.access is requester):
+            if request.tag == tag or request.access is requester:
+                left = pages.pop(request.tag) - 1
+                if left:
+                    pages[request.tag] = left
                 request.answer()  # without a mapping: the load/store unit asks again
-            else:
-                self._aside.append(request)
 
     def _held_back(self) -> Sequence[MemoryRequest]:
         return self._aside or ()
