@@ -61,17 +61,22 @@ class CounterRow(NamedTuple):
 
 def counter_rows(component: str, instance: int, app: str, counters: Any) -> Iterator[CounterRow]:
     """All counters of an attrs instance made with `count`."""
-    for attribute in fields(type(counters)):
-        yield CounterRow(
-            component,
-            instance,
-            app,
-            attribute.name,
-            getattr(counters, attribute.name),
-            attribute.metadata["unit"],
-            attribute.metadata["description"],
-            attribute.metadata["later"],
-        )
+    for name, unit, description, later in _facts(type(counters)):
+        value = getattr(counters, name)
+        yield CounterRow(component, instance, app, name, value, unit, description, later)
+
+
+_FACTS: dict[type, list[tuple[str, str, str, bool]]] = {}
+
+
+def _facts(cls: type) -> list[tuple[str, str, str, bool]]:
+    """Name, unit, description and `later` of the counters of an attrs class."""
+    if cls not in _FACTS:
+        _FACTS[cls] = [
+            (one.name, one.metadata["unit"], one.metadata["description"], one.metadata["later"])
+            for one in fields(cls)
+        ]
+    return _FACTS[cls]
 
 
 def ratio(part: int | float | None, whole: int | float | None, scale: float = 1) -> float | None:
