@@ -100,8 +100,10 @@ class DramMisses(MissPath):
             self.sectors[request.app].claimed += 1
             return True
         fetch = self._fetches.lacking(line, missing)
-        way = self.homes.way(request)
-        if fetch and way.full:
+        way: Sink | None = None
+        if fetch:
+            way = self.homes.way(request) if self.shared else self.channel.port(request.address)
+        if way is not None and way.full:
             return bank.wait_for(way, request)
         places = bank.places
         if places is not None and (full := places.full(line, missing)) != ROOM:
@@ -110,7 +112,7 @@ class DramMisses(MissPath):
             return bank.wait_for_fill(request, bank.mshrs.holds(line))
         if places is not None:
             places.take(line, missing)
-        if fetch:
+        if way is not None:
             self._fetch(request, line, fetch, way)
         else:
             bank.counters[request.app].merged += 1
@@ -161,7 +163,7 @@ class DramMisses(MissPath):
                 pair(_L2, bank.env._now),
             )
         self._fetches.begin(line, sectors, bringer)
-        back = self.homes.back(way)
+        back = self.homes.back(way) if self.shared else bank.fills
         if back is bank.fills:
             self.sectors[request.app].sectors_fetched += SECTOR_COUNTS[sectors]
         bringer.return_to(back)
@@ -179,7 +181,8 @@ class DramMisses(MissPath):
             if request.kind != _LOAD and request.kind != _WALK:
                 wanted = lines.wanted(request.address, request.sectors)
                 state |= wanted | wanted << DIRTY_SHIFT
-        self.homes.came(filled)
+        if self.shared:
+            self.homes.came(filled)
         self._keep(line, state, filled.app)
         bank.release(line)
         if bank.places is not None:

@@ -33,10 +33,6 @@ class Awaited:
         """The sectors that are on their way."""
         return self.sectors if self.more is None else self.more.coming()
 
-    def bringer_of(self, missing: int) -> MemoryRequest:
-        """What brings some missing sectors, all of which are on their way: the last that does."""
-        return self.bringer if self.more is None else self.more.bringer_of(missing)
-
 
 class Several:
     """Fetches of one line that bring different sectors.
@@ -60,6 +56,7 @@ class Several:
         return found
 
     def bringer_of(self, missing: int) -> MemoryRequest:
+        """What brings some missing sectors, all of which are on their way: the last that does."""
         place = len(self.fetched) - 1
         while place and not self.fetched[place] & missing:
             place -= 1
@@ -102,9 +99,10 @@ class Fetches:
         """Let a request wait for missing sectors, all of which are on their way."""
         awaited = self._lines[name]
         awaited.requests.append(request)
-        if awaited.more is not None:
-            awaited.more.needs.append(missing)
-        bringer = awaited.bringer_of(missing)
+        more, bringer = awaited.more, awaited.bringer
+        if more is not None:
+            more.needs.append(missing)
+            bringer = more.bringer_of(missing)
         if bringer is not request:
             request.follow(bringer, now)
 

@@ -36,7 +36,7 @@ class HeldLines:
         if self._announced and not self.array.state(line) and not self._come(line):
             return False
         gone, left = self.array.fill(line, sectors)
-        if left:
+        if left and (self._announced or self.signals.evict.listeners):
             self._went(gone)
         if self.signals.fill.listeners:
             self.signals.fill(line, self._env._now)

@@ -156,7 +156,7 @@ class L2Bank(Component, Turning):
         if stalls.cause == _REPLIES:
             stalls.end(now)
         if fills.queue and len(misses.leaving) < WRITEBACK_BUFFER:
-            while (filled := fills.take()) is not None:
+            while fills.ready <= now and (filled := fills.take()) is not None:
                 self.counters[filled.app].fills += 1
                 misses.fill(filled)
             if fills.ready < upcoming:
@@ -167,7 +167,9 @@ class L2Bank(Component, Turning):
         if replays is not None:
             upcoming = min(upcoming, self._take_replays(replays))
         if not self._stall.active or self._virtual:
-            upcoming = min(upcoming, self._look_up())
+            following = self._look_up(now)
+            if following < upcoming:
+                upcoming = following
         return upcoming
 
     def _take_replays(self, replays: Port[Any]) -> int:
@@ -182,9 +184,8 @@ class L2Bank(Component, Turning):
             self._left -= 1
         return replays.next_cycle() if self._left else self.env._now + 1
 
-    def _look_up(self) -> int:
+    def _look_up(self, now: int) -> int:
         """Start this cycle's lookups; returns when there may be more (`NEVER`: a wake-up comes)."""
-        now = self.env._now
         if self._stall.active:
             return self._look_up_tables(now)
         if self._stalls.cause:

@@ -97,19 +97,14 @@ class Lines:
 
     def keep(self, name: int, state: int, app: int) -> Gone:
         """Add to the state of a line; returns the line that made room for it, if one did."""
-        victim = self._fill(name, state, app)
+        victim = self.arrays[app].fill(name, state)
+        if self.written is not None:
+            self.written.came(name, state & SECTORS)
         signals = self.signals
         if signals.fill.listeners:
             signals.fill(name, self._env._now)
         if victim[1] and signals.evict.listeners:
             signals.evict(victim[0], self._env._now)
-        return victim
-
-    def _fill(self, name: int, state: int, app: int) -> Gone:
-        """Add to the state of a line, as `keep` does."""
-        victim = self.arrays[app].fill(name, state)
-        if self.written is not None:
-            self.written.came(name, state & SECTORS)
         return victim
 
     def remove(self, name: int, app: int) -> int:
@@ -171,9 +166,11 @@ class Lines:
         return missing
 
     def _warm_fill(self, name: int, state: int, app: int) -> None:
-        victim = self._fill(name, state, app)
-        if victim[1] and self.written is not None:
-            self.written.forget(victim[0])
+        victim = self.arrays[app].fill(name, state)
+        if self.written is not None:
+            self.written.came(name, state & SECTORS)
+            if victim[1]:
+                self.written.forget(victim[0])
 
 
 _TABLES: dict[int, tuple[list[int], list[int]]] = {}

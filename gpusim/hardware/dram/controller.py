@@ -102,7 +102,7 @@ class DramChannel(Component, Turning):
         requests, commands, ratio = self.requests, self._commands, self._ratio
         clock = -(-now * ratio.dram // ratio.core)
         commands.advance(clock)
-        while (request := requests.head()) is not None:
+        while requests.ready <= now and (request := requests.head()) is not None:
             if not self._accept(request, now, clock):
                 break
         if commands.done:
@@ -116,7 +116,8 @@ class DramChannel(Component, Turning):
                 wake = self._deadline
             else:
                 self._deadline = wake
-        return min(wake, requests.next_cycle())
+        following = requests.ready if requests.ready > now else requests.next_cycle()
+        return min(wake, following)
 
     def _accept(self, request: MemoryRequest, now: int, clock: int) -> bool:
         """Take in the first request of the port; False if it has to wait, until `_waits`."""
