@@ -147,10 +147,11 @@ class TlbLevel(Stage, FirstTlb, Turning):
 
     def claim(self) -> bool:
         """Take one of this cycle's ports; False if there is none left."""
-        if self._cycle != self.env._now:
-            if self._cycle > self.env._now:
+        now = self.env._now
+        if self._cycle != now:
+            if self._cycle > now:
                 return False
-            self._cycle = self.env._now
+            self._cycle = now
             self._used = 0
         if self._used >= self._ports:
             return False
@@ -165,7 +166,9 @@ class TlbLevel(Stage, FirstTlb, Turning):
 
     def lookup(self, tag: int, requester: Requester) -> Mapping | None:
         """What covers the page, or None (then call `miss`); a hit is counted here."""
-        mapping = self.array.lookup(tag, self._slot(requester))
+        array = self.array
+        slot = self._slot(requester) if self._sms else requester.slot
+        mapping = array.lookup(tag, slot)
         if self._lookups_evict:
             self.on_evict.announce()
         if self.fill_policy is not None:
@@ -181,7 +184,8 @@ class TlbLevel(Stage, FirstTlb, Turning):
             counters.hits += 1
             if self.on_lookup.listeners:
                 self.on_lookup(self._level, self._index, tag, True, self.env._now)
-        self._take_extra_cycles()
+        if array.extra_cycles or self.extra_cycles or self._states_cycles:
+            self._take_extra_cycles()
         return mapping
 
     def _take_extra_cycles(self) -> None:

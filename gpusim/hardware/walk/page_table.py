@@ -152,7 +152,7 @@ class PageTable(Mappings):
 
     def find(self, tag: int) -> Mapping | None:
         """The mapping that covers a tagged page now, if one does."""
-        path = self._path(tag)
+        path = self._paths.get(tag) or self._path(tag)
         return None if path is None else path.mapping
 
     def _path(self, tag: int) -> PagePath | None:
