@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, cast
+from typing import Any, Final
 
 from mypy_extensions import mypyc_attr, trait
 
@@ -126,7 +126,8 @@ class IssuePort:
             warp = None
         while True:
             if warp is None:
-                warp = cast("Warp | None", scheduler.pick())  # it was given warps
+                picked: Any = scheduler.pick()
+                warp = picked  # it was given warps
                 if warp is None:
                     self.current = None
                     self.free_at = NEVER
@@ -158,13 +159,15 @@ class IssuePort:
         warp = self.current
         if warp is None or self.run_from < 0:
             return
-        begun = min((now - self.run_from) // self._issue_cycles + 1, self._run)
+        cycles, begun = self._issue_cycles, self._run
+        if now - self.run_from < (begun - 1) * cycles:
+            begun = (now - self.run_from) // cycles + 1
         more = begun - self._counted
         self._counted = begun
         counters = self._counters[warp.app]
         counters.instructions += more
         counters.compute_instructions += more
-        counters.issue_cycles += more * self._issue_cycles
+        counters.issue_cycles += more * cycles
 
     def uncounted(self) -> int:
         """Instructions of the run that are not counted yet."""

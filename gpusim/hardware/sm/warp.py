@@ -314,7 +314,8 @@ class Warp(Schedulable):
         op, arg = segment.kinds[place], segment.args[place]
         self.op = op
         self.arg = arg
-        self.left = arg if op == _COMPUTE else 0
+        if op == _COMPUTE:
+            self.left = arg
         self.place = place + 1
         return True
 
