@@ -87,12 +87,13 @@ class Traveller(Trailed):
 
     def follow(self, other: Trailed, cycle: int) -> None:
         """From `cycle` on, this one waits for `other`, whose trail has the states of the wait."""
-        self.trail.append(self._link_to(other))
-        self.trail.append(cycle)
+        trail = self.trail
+        trail.append(-1 if other is self.origin else self._link_to(other))
+        trail.append(cycle)
 
     def refine(self, other: Trailed) -> None:
         """From its latest state on, `other` says what states it has been in."""
-        self.trail[-2] = self._link_to(other)
+        self.trail[-2] = -1 if other is self.origin else self._link_to(other)
 
     def linked(self, entry: int) -> Trailed:
         """What an entry of the trail that is no state stands for."""
@@ -108,9 +109,7 @@ class Traveller(Trailed):
         return found
 
     def _link_to(self, other: Trailed) -> int:
-        """What stands for `other` in the trail."""
-        if other is self.origin:
-            return -1
+        """What stands in the trail for `other`, which is not the origin."""
         if self._link is None:
             self._link = other
             return -2
@@ -151,7 +150,10 @@ class Traveller(Trailed):
 
     def answer(self, extra_cycles: int = 0) -> None:
         """Send this request back to the component that passed it on last."""
-        self.way_back().send(self, extra_cycles)
+        port = self.back
+        assert port is not None
+        self.back = self._beyond.pop() if self._beyond else None
+        port.send(self, extra_cycles)
 
 
 @trait

@@ -56,10 +56,8 @@ class Spells:
         """How many cycles of spells lie in ``[start, end)``."""
         if self.end <= start:
             return 0
-        before = self._before(start)
-        if self.end <= end:
-            return self._sums[-1] - before
-        return self._before(end) - before
+        until = self._sums[-1] if self.end <= end else self._before(end)
+        return until - self._before(start)
 
     def _before(self, cycle: int) -> int:
         """Cycles of spells before a cycle."""

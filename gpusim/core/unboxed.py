@@ -26,6 +26,7 @@ if MYPYC:
         as_int_dict,
         between,
         first_key,
+        four,
         heappop,
         heappush,
         pair,
@@ -61,6 +62,10 @@ else:
             return key
         raise KeyError
 
+    def four(first: int, second: int, third: int, fourth: int) -> list[int]:
+        """A list of four integers."""
+        return [first, second, third, fourth]
+
     def pair(first: int, second: int) -> list[int]:
         """A list of two integers."""
         return [first, second]
@@ -84,6 +89,7 @@ __all__ = [
     "as_int_dict",
     "between",
     "first_key",
+    "four",
     "heappop",
     "heappush",
     "pair",

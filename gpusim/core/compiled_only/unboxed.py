@@ -443,6 +443,13 @@ def as_int_dict(entries: object) -> IntDict[Any] | None:
     return entries if isinstance(entries, IntDict) else None
 
 
+def four(first: i64, second: i64, third: i64, fourth: i64) -> IntList:
+    """A list of four integers."""
+    made = pair(first, second)
+    made._items = append(append(made._items, third), fourth)
+    return made
+
+
 def first_key(entries: IntDict[T]) -> int:
     """The key that came first; there is one."""
     if not entries._count:

@@ -162,7 +162,9 @@ class Stall(Wakeable):
     def now(self) -> None:
         """What was waited for is free."""
         self.active = False
-        self.wake.now()
+        wake = self.wake
+        if wake.loop._now < wake.due:
+            wake.at(wake.loop._now)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

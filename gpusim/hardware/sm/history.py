@@ -81,10 +81,11 @@ class History(Trailed):
             return
         self._latest = state
         states, cycles = self._states, self._cycles
-        if len(states) > 1 and states[-2] == state and now - cycles[-1] <= 1:
+        since = cycles[-1]
+        if now - since <= 1 and len(states) > 1 and states[-2] == state:
             states.pop()
             cycles.pop()
-        elif cycles[-1] == now:
+        elif since == now:
             states[-1] = state
         else:
             states.append(state)
@@ -151,10 +152,12 @@ class RecordedStall(Stall):
 
     def until_freed(self, state: int) -> bool:
         """The unit waits, in `state`, for what will be given back; False."""
-        self.active = True
+        now = self._env._now
+        self.active = self.noted = True
         self.state = state
-        self._since = self._env._now
-        return self.note(state)
+        self._since = now
+        self.history.enter(state, now)
+        return False
 
     def because(self, blames: Blames, since: int) -> None:
         begin = max(since, self._since, self.history.blames.until)
@@ -164,8 +167,9 @@ class RecordedStall(Stall):
 
     def freed_by(self, cause: Trailed) -> None:
         roots = self.history.roots
-        begin = max(self._since, roots.until)
-        now = self._env._now
+        begin, now = roots.until, self._env._now
+        if begin < self._since:
+            begin = self._since
         if begin < now:
             roots.note(cause, begin, now)
 

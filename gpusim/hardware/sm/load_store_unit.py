@@ -99,10 +99,12 @@ class LoadStoreUnit(Answerable, Turning):
             self._sm.complete(finished)
         while replies.ready <= now:
             reply = replies.take()
-            if reply.kind == _LOAD:
-                self._filled(reply)
-            else:
+            if reply.kind != _LOAD:
                 self._acknowledge(reply)
+            elif (asker := reply.access) is not None and asker.coherent:
+                asker.answered(reply)
+            else:
+                self.l1.fill(reply)
         while translated.ready <= now and (request := translated.take()) is not None:
             if request.mapping is not None:
                 request.address = self.point.physical(request.mapping, request.vline)
@@ -115,7 +117,9 @@ class LoadStoreUnit(Answerable, Turning):
             and not self.stall.active
             and (self._rests_until > now or self._work(now))
         ):
-            upcoming = min(upcoming, max(now + 1, self._rests_until))
+            following = self._rests_until if self._rests_until > now else now + 1
+            if following < upcoming:
+                upcoming = following
         return upcoming
 
     def _work(self, now: int) -> bool:
@@ -154,14 +158,6 @@ class LoadStoreUnit(Answerable, Turning):
         """Go on with a request that has its translation, or whose answer was of no use."""
         self.point.postpone(request, self.env._now)
         self.stall.active = False
-
-    def _filled(self, reply: MemoryRequest) -> None:
-        """A load comes back from the L2 cache, for the L1 cache unless it has passed that by."""
-        access = reply.access
-        if access is not None and access.coherent:
-            access.answered(reply)
-        else:
-            self.l1.fill(reply)
 
     def _acknowledge(self, request: MemoryRequest) -> None:
         """A store or an atomic comes back from the L2 cache."""

@@ -18,7 +18,7 @@ from gpusim.core.mapping import Mapping
 from gpusim.core.mshr import FULL, MERGED
 from gpusim.core.request import Kind, MemoryRequest, Requester, VirtualRequest
 from gpusim.core.states import State
-from gpusim.core.unboxed import Fifo, pair
+from gpusim.core.unboxed import Fifo, four
 from gpusim.core.warp_program import SECTOR_BYTES
 from gpusim.hardware.sm.lsu_interfaces import StartingUnit
 from gpusim.hardware.sm.warp import WarpAccess
@@ -31,12 +31,6 @@ _LOAD: Final = int(Kind.LOAD)
 _STORE: Final = int(Kind.STORE)
 _STARTED: Final = 3
 """Where the trail of a request has the cycle in which it first met the TLB."""
-
-
-def _looks(request: MemoryRequest) -> bool:
-    """Whether a request is a load that looks for its line in the L1 cache."""
-    access = request.access
-    return request.kind == _LOAD and not (access is not None and access.coherent)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -104,9 +98,7 @@ class TranslationPoint:
         """A memory request for the next transaction of `access`."""
         index = access.next
         line, sectors = access.lines[index], access.sectors[index]
-        trail = pair(-1, access.issued)
-        trail.append(_CACHE)
-        trail.append(now)
+        trail = four(-1, access.issued, _CACHE, now)
         request: MemoryRequest
         if self.virtual:
             named = request = VirtualRequest(
@@ -205,8 +197,8 @@ class TranslationPoint:
             self.l1.pass_through(request, request.kind == _STORE)
 
     def _missed(self, requester: Requester | None, line: int) -> None:
-        """A load has missed the L1 cache."""
-        if self._on_l1_miss.listeners and requester is not None:
+        """Tell listeners that a load has missed the L1 cache."""
+        if requester is not None:
             now = self.env._now
             self._on_l1_miss(self._sm, requester.app, requester.warp_slot, line, now)
 
@@ -258,7 +250,7 @@ class BeforeL1(TranslationPoint):
         request = self._request(access, tag, now)
         request.mapping = mapping
         request.address = line << self.line_shift
-        if not self._leave_l1(request, line, latency):
+        if not self._leave_l1(request, line, latency, looks):
             self.postpone(request, now)
         return True
 
@@ -273,25 +265,27 @@ class BeforeL1(TranslationPoint):
         if request.trail[-2] != _CACHE:
             request.trail.append(_CACHE)
             request.trail.append(now)
-        if _looks(request) and self.l1.lookup(line, request.sectors, request.app):
-            access = request.access
+        access = request.access
+        looks = request.kind == _LOAD and not (access is not None and access.coherent)
+        if looks and self.l1.lookup(line, request.sectors, request.app):
             assert isinstance(access, WarpAccess)
             return self._hit(access, request.tag, line, now, latency, request)
-        return self._leave_l1(request, line, latency)
+        return self._leave_l1(request, line, latency, looks)
 
     def _answered(self, request: MemoryRequest, mapping: Mapping, delay: int) -> bool:
         self.translated.send(request, delay)
         return True
 
-    def _leave_l1(self, request: MemoryRequest, line: int, latency: int) -> bool:
-        """Send on a load that missed, a store or an atomic; False if it has to wait."""
+    def _leave_l1(self, request: MemoryRequest, line: int, latency: int, looks: bool) -> bool:
+        """Send on a load that `looks` and missed, or another one; False if it has to wait."""
         if self._out.full:
             return self._stall.until_free(self._out, _INTERCONNECT)
-        if _looks(request):
+        if looks:
             admission = self.l1.admit(request, line)
             if admission == FULL:
                 return self._stall.until_free(self.l1, _MSHR)
-            self._missed(request.access, line)
+            if self._on_l1_miss.listeners:
+                self._missed(request.access, line)
             if admission == MERGED:
                 return True
         else:
@@ -319,7 +313,8 @@ class AfterL1(TranslationPoint):
             admission = l1.admit(request, line)
             if admission == FULL:
                 return self._stall.until_free(l1, _MSHR)
-            self._missed(access, line)
+            if self._on_l1_miss.listeners:
+                self._missed(access, line)
             if admission == MERGED:
                 return True
         else:
