@@ -17,11 +17,13 @@ from gpusim.core.unboxed import (
     as_int_dict,
     between,
     first_key,
+    four,
     heappop,
     heappush,
     pair,
     place_in,
     position,
+    take_out,
     zeros,
 )
 from tests.examples import examples
@@ -107,7 +109,15 @@ def test_a_list(values: list[int]) -> None:
 
 def test_lists_of_one_size() -> None:
     assert pair(7, -1) == [7, -1]
+    assert four(3, 0, -1, 1 << 40) == [3, 0, -1, 1 << 40]
     assert zeros(40) == [0] * 40
+
+
+def test_what_is_taken_out_of_a_list_is_that_object() -> None:
+    one, two, three = object(), object(), object()
+    items = [one, two, three]
+    take_out(items, two)
+    assert items == [one, three]
 
 
 @given(st.lists(st.integers(0, 30)), st.integers(-1, 31), st.integers(0, 5))
