@@ -8,6 +8,7 @@ from gpusim.config.auxiliary import GROUPS
 from gpusim.config.check_auxiliary import check_sides
 from gpusim.config.check_lanes import check_lanes
 from gpusim.config.check_node import check_node
+from gpusim.config.check_order import check_order
 from gpusim.config.check_paging import check_paging
 from gpusim.config.check_stages import check_name, check_stages
 from gpusim.config.check_unified import check_unified
@@ -43,6 +44,7 @@ def check_machine(config: GpuConfig) -> Iterator[Problem]:
     yield from _check_memory(config)
     yield from check_paging(config)
     yield from check_node(config)
+    yield from check_order(config)
     if config.dram.memory_side is not None:
         yield from _check_memory_side(config.dram.memory_side, config.l2.line)
     if config.l2.line < config.l1.line or config.l2.line % config.l1.line:

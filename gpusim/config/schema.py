@@ -185,6 +185,10 @@ class CrossbarConfig:
         pipelined: whether those that fill its way count beside the queue: one a cycle of the
             latency, and of an L2 bank's lookup, whose hits are sent ahead.
         ideal: no latency, no contention.
+        order: which of the events of a cycle come first: None (``"none"`` in a model): whichever
+            were due first, on both sides of the crossbar; ``"memory-first"``: those of the L2
+            cache, DRAM and the walkers, then those of SMs, TLBs and L1 caches, so that the two
+            sides may run on two cores.
     """
 
     latency: Duration = cycles(8)
@@ -192,6 +196,7 @@ class CrossbarConfig:
     queue: int = 16
     pipelined: bool = later(False)
     ideal: bool = False
+    order: str | None = choice_of("memory-first", default=None)
 
 
 @frozen

@@ -31,18 +31,22 @@ class Blames:
 
     Attributes:
         until: when the latest stall that is over ended; 0: there was none.
+        follower: notes the same; None: nothing does.
     """
 
-    __slots__ = ("_spells", "until")
+    __slots__ = ("_spells", "follower", "until")
 
     def __init__(self) -> None:
         self.until = 0
+        self.follower: Blames | None = None
         self._spells = [Spells() for _ in Blame]
 
     def note(self, blame: int, begin: int, end: int) -> None:
         """In the cycles ``[begin, end)``, the latest so far, a `Blame` was the cause."""
         self._spells[blame - 1].add(begin, end)
         self.until = end
+        if self.follower is not None:
+            self.follower.note(blame, begin, end)
 
     def note_those_of(self, other: Blames, start: int, end: int) -> None:
         """Note what was the cause for another one in ``[start, end)``, the latest so far."""

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from mypy_extensions import mypyc_attr
+
+if TYPE_CHECKING:
+    from gpusim.core.blame import Blames
 
 Piece = tuple[int, int, int]
 """State, first cycle, cycle after the last."""
@@ -19,6 +24,17 @@ class Pieces:
 
     def blame(self, state: int, blame: int, cycles: int) -> None:
         """Something (`gpusim.core.blame.Blame`) is to blame for cycles of a state's pieces."""
+
+    def blame_those_of(self, blames: Blames, state: int, begin: int, end: int) -> None:
+        """In ``[begin, end)``, a part of the piece added last, something else may be to blame.
+
+        Args:
+            blames: when that was stalled.
+            state: of the piece.
+            begin: of the part.
+            end: of it; it is empty where that is not later.
+        """
+        blames.book(state, begin, end, self)
 
     def root(self, state: int, root: int, cycles: int) -> None:
         """In cycles of a state's pieces, what was waited for itself waited (`Root`)."""

@@ -24,6 +24,11 @@ if TYPE_CHECKING:  # programs, which know no engine, know policies by name
 
 T = TypeVar("T")
 
+OWN_SIDE = (
+    "with crossbar.order = 'memory-first', policies of SMs, TLBs and L1 caches know what is on "
+    "their side of the crossbar, and those of the L2 cache, DRAM and walkers what is on theirs"
+)
+
 Find = Callable[[int], Mapping | None]
 """The mapping that covers a tagged page now, or None."""
 
@@ -53,6 +58,13 @@ class SignalBoard:
         self.mappings: Callable[[int], Iterator[Mapping]] = _no_mappings
         """All pages of an address space that are mapped now."""
         self.probes: dict[str, list[tuple[Collection[int] | None, Probe[...]]]] = {}
+        self.beyond: SignalBoard | None = None
+        """That of the other side of the machine, of which policies here know nothing."""
+
+    def part_from(self, other: SignalBoard) -> None:
+        """Let this board, and another one, be of two sides of a machine."""
+        self.beyond = other
+        other.beyond = self
 
     def offer(self, name: str, probe: Probe[...], sms: Collection[int] | None = None) -> None:
         """Offer a probe as a signal; `sms`: the SMs whose events it announces, None: not by SM."""
@@ -187,6 +199,8 @@ class Signals:
             UserError: the machine has no such signal.
         """
         probes = self._board.probes
+        if name not in probes and (beyond := self._board.beyond) and name in beyond.probes:
+            raise UserError(f"{OWN_SIDE}, and the signal {name!r} is of the other one")
         if name not in probes:
             raise UserError(
                 f"this machine has no signal {name!r}{nearest(name, probes)}; "
@@ -206,6 +220,8 @@ class Signals:
         The first one that asks makes it.
         """
         shared = self._board.shared
+        if key not in shared and (beyond := self._board.beyond) and key in beyond.shared:
+            raise UserError(f"{OWN_SIDE}, and policies of both share {key!r}")
         if key not in shared:
             shared[key] = make()
         return cast("T", shared[key])

@@ -35,13 +35,16 @@ if MYPYC:
         to_end,
         zeros,
     )
+    from gpusim.core.compiled_only.words import Words
 else:
+    from array import array
     from bisect import bisect_left as place_in
     from bisect import bisect_left as position
     from heapq import heappop, heappush
     from operator import setitem as add_new
 
     _T = TypeVar("_T")
+    _LONG = 1 << 14
 
     # Not `dict[int, _T]` and the like: such an alias takes ten times as long to make one.
     IntDict = dict
@@ -78,6 +81,50 @@ else:
         """A list of `count` zeros."""
         return [0] * count
 
+    class Words:
+        """A queue of integers of at most 64 bits: what one side of a machine tells the other."""
+
+        __slots__ = ("_place", "_values")
+
+        def __init__(self) -> None:
+            self._values: list[int] = []
+            self._place = 0
+            """Of the first one that has not been taken."""
+
+        def __len__(self) -> int:
+            return len(self._values) - self._place
+
+        def append(self, value: int) -> None:
+            """Put a word at the end."""
+            self._values.append(value)
+
+        def first(self) -> int:
+            """The first word; there is one."""
+            return self._values[self._place]
+
+        def take(self) -> int:
+            """Take out the first word; there is one."""
+            value = self._values[self._place]
+            self._place += 1
+            return value
+
+        def tidy(self) -> None:
+            """Forget what has been taken, if it is all or much."""
+            if self._place == len(self._values) or self._place > _LONG:
+                del self._values[: self._place]
+                self._place = 0
+
+        def take_bytes(self) -> bytes:
+            """Take out all, as bytes, eight of them each."""
+            data = array("q", self._values[self._place :]).tobytes()
+            self._values.clear()
+            self._place = 0
+            return data
+
+        def append_bytes(self, data: bytes, first: int, end: int) -> None:
+            """Put in the words ``[first, end)`` of those that bytes stand for."""
+            self._values += array("q", data[8 * first : 8 * end])
+
 
 __all__ = [
     "Fifo",
@@ -85,6 +132,7 @@ __all__ = [
     "IntFifo",
     "IntHeap",
     "IntList",
+    "Words",
     "add_new",
     "as_int_dict",
     "between",

@@ -45,11 +45,11 @@ class Link(Inbound):
     Attributes:
         queue: packets under way.
         ready: the first cycle in which one can be taken; `NEVER` if none is under way.
+        blames: when its receiver is stalled; None: it keeps no account.
     """
 
     __slots__ = (
         "_arrival",
-        "_blames",
         "_counters",
         "_entrance",
         "_entrances",
@@ -57,6 +57,7 @@ class Link(Inbound):
         "_free_at",
         "_last",
         "_receiver",
+        "blames",
         "env",
         "queue",
     )
@@ -74,11 +75,11 @@ class Link(Inbound):
         self._counters = counters
         self._free_at = 0
         self._receiver: Wake | None = None
-        self._blames: Blames | None = None
+        self.blames: Blames | None = None
 
     def connect(self, receiver: Sleeper, blames: Blames | None = None) -> None:
         self._receiver = receiver.wake
-        self._blames = blames
+        self.blames = blames
 
     def put(self, arrival: int, request: MemoryRequest, entrance: int, flits: int) -> None:
         """Let a packet arrive in cycle `arrival`; `entrance` is the number of where it came in."""
@@ -135,11 +136,7 @@ class Link(Inbound):
             self.ready = NEVER
         entrance.inside -= 1
         if entrance.blocked.waiting:
-            blames = self._blames
-            if blames is not None and blames.until > arrived:
-                for sender in entrance.blocked.waiting:
-                    sender.because(blames, arrived)
-            entrance.blocked.wake()
+            entrance.wake(self.blames, arrived)
         return request
 
 
@@ -187,6 +184,18 @@ class Entrance(Sink):
     def when_free(self, sender: Wakeable) -> None:
         """Wake `sender` when one of this source's packets leaves the network."""
         self.blocked.add(sender)
+
+    def wake(self, blames: Blames | None, arrived: int) -> None:
+        """One of this source's packets has left the network: wake those that wait for that.
+
+        Args:
+            blames: when its receiver was stalled; None: it keeps no account.
+            arrived: when the packet arrived.
+        """
+        if blames is not None and blames.until > arrived:
+            for sender in self.blocked.waiting:
+                sender.because(blames, arrived)
+        self.blocked.wake()
 
     def send(self, item: MemoryRequest, extra_cycles: int = 0) -> None:
         """Put in a packet, `extra_cycles` from now."""
@@ -322,7 +331,9 @@ class Network(Component):
             Entrance(self, number, way, _depth(config, ways.more, max(way) + ways.ahead))
             for number, way in enumerate(ways.cycles(config.latency.cycles(site.clock)))
         ]
-        self.links = [Link(env, self.counters, self.entrances) for _ in range(ways.links)]
+        self.links: Sequence[Link] = [
+            Link(env, self.counters, self.entrances) for _ in range(ways.links)
+        ]
         self.packets = packets
 
     def cycles_of(self, request: MemoryRequest, source: int) -> int:

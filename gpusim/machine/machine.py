@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gpusim.config.schema import GpuConfig
 from gpusim.core.component import Component, metrics_of
 from gpusim.core.counters import CounterRow
-from gpusim.core.engine import Environment, Probe, Sink, Watchdog
+from gpusim.core.engine import Environment, LeadingEnvironment, Probe, Sink, Watchdog
 from gpusim.core.mapping import Mapping
 from gpusim.core.registry import Slot, make_policy
 from gpusim.core.stage import Prefetches
@@ -34,7 +34,7 @@ from gpusim.machine.memory_system import MemorySystem, nothing_beyond
 from gpusim.machine.page_tables import build_page_tables
 from gpusim.machine.pages import Pages
 from gpusim.machine.schedulers import SchedulerSite, share_sms
-from gpusim.machine.signal_board import attach_policies, make_board
+from gpusim.machine.signal_board import attach_policies, make_boards
 from gpusim.machine.speculation import Speculation
 from gpusim.machine.tenants import Tenant
 from gpusim.machine.translation import TranslationStages, tlb_states
@@ -44,6 +44,8 @@ from gpusim.machine.warp_walks import walk_warps
 if TYPE_CHECKING:
     from gpusim.machine.node import Node
     from gpusim.machine.paging import Paging
+    from gpusim.machine.sides import JoinedSides
+    from gpusim.machine.sides.apart import MemoryApart
 
 
 class Machine:
@@ -76,6 +78,9 @@ class Machine:
         on_interval: see `gpusim.hardware.sm.ledger.Ledger`.
         states, families: names of the states of a warp, and what they have in common.
         metrics: headline numbers that its components declare.
+        memory_env: simulated time of the memory side, where that has a loop of its own.
+        joined: both sides of the crossbar, where each has a loop of its own; else None.
+        apart: what reads the memory side, where that is in another process; else None.
     """
 
     def __init__(
@@ -90,13 +95,21 @@ class Machine:
         self.names = tuple(tenant.name for tenant in tenants)
         self.states = state_names(tlb_states(config), tuple(config.stage))
         self.families = families(self.states)
-        self.env = Environment()
+        self.apart: MemoryApart | None = None
+        self.env: Environment = Environment()
+        self.memory_env = self.env
+        if config.crossbar.order is not None:
+            self.env = LeadingEnvironment()
         self.on_interval: Probe[[int, int, int, int, int, int, int]] = Probe()
         self.first_runs = FirstRuns(self)
         self._warps = 0
         self._pace = pace
         self._kind_of_scheduler = None if pace is None else pace.kind_of_scheduler()
         self._domains = divide(config, tenants)
+        if config.crossbar.order is not None:
+            from gpusim.machine.sides import refuse_together
+
+            refuse_together(self._domains, tenants, paced=pace is not None)
         self._build_page_table(seed)
         self._build_memory()
         self._build_translation()
@@ -112,8 +125,8 @@ class Machine:
         if self.fbts:
             self.pages.virtual = shootdowns_of(self.fbts)
             self._connect_fbts()
-        self._board = make_board(self)
-        attach_policies(self, self._board)
+        self._board, board_of_memory = make_boards(self)
+        attach_policies(self, self._board, board_of_memory)
         if self.paging is not None:
             self.paging.begin()
             if self.node is not None and self.node.far is not None:
@@ -161,7 +174,7 @@ class Machine:
         paging = self.paging
         beyond = nothing_beyond if paging is None else paging.beyond
         self.systems = [
-            MemorySystem(self.env, domain, several, table, levels, beyond)
+            MemorySystem(self.memory_env, domain, several, table, levels, beyond)
             for domain, table in zip(self._domains, self._tables.walked, strict=True)
         ]
         self.node: Node | None = None
@@ -177,6 +190,11 @@ class Machine:
                 self.node.reach_hosts([host.requests for host in paging.hosts])
                 if self.node.far is not None:
                     paging.share(self.node.far.moves.departures)
+        self.joined: JoinedSides | None = None
+        if isinstance(self.env, LeadingEnvironment):
+            from gpusim.machine.sides import join_sides
+
+            self.joined = join_sides(self.env, self.systems[0], self.page_table)
         self.system_of = {sm: system for system in self.systems for sm in system.domain.sms}
         self.fbts = {
             app: system.fbt
@@ -223,12 +241,12 @@ class Machine:
                 lambda: make_policy(Slot.WARP_SCHEDULER, config.sm.scheduler),
             )
             l1 = self._l1(index)
-            out: Sink = system.requests.entrances[own]
+            out: Sink = system.entrances[own]
             if self.paging is not None:
                 out = self.paging.watched(out)
             if self.node is not None:
                 out = self.node.watched(out, system.domain.index)
-            tlb, replies = self.translation.of(first, index), system.replies.links[own]
+            tlb, replies = self.translation.of(first, index), system.exits[own]
             if speculation is not None:
                 self.speculations.append(speculation.of(tlb, l1, out))
                 out = self.speculations[-1].way
@@ -414,12 +432,27 @@ class Machine:
         yield from (("memory.frames", frames) for frames in self.frames)
         yield from (("memory.table", layout) for layout in self.layouts)
 
+    def memory_side(self) -> Sequence[Component]:
+        """The components behind the crossbar."""
+        return [*chain.from_iterable(s.components for s in self.systems), *self.page_table_levels]
+
     def in_flight(self) -> int:
         """Warps, requests and translations that are not finished."""
-        return sum(component.in_flight() for component in self.components())
+        return sum(left for _, left in self.unfinished())
+
+    def unfinished(self) -> Iterator[tuple[Component, int]]:
+        """All components, each with what it has not finished."""
+        if self.apart is not None:
+            yield from self.apart.unfinished()
+        else:
+            yield from ((component, component.in_flight()) for component in self.components())
 
     def counter_rows(self) -> Iterator[CounterRow]:
         """All counters of all components."""
+        return self.own_counter_rows() if self.apart is None else self.apart.counter_rows()
+
+    def own_counter_rows(self) -> Iterator[CounterRow]:
+        """All counters, as this process has counted them."""
         for component in self.components():
             yield from component.counter_rows(self.names)
 
@@ -432,14 +465,20 @@ class Machine:
         """
         issued = sum(c.instructions + c.warps for sm in self.sms for c in sm.counters)
         filled = sum(c.fills for l1 in self.l1s for c in l1.counters)
-        walked = sum(c.walks for system in self.systems for c in system.walkers.counters)
-        replied = sum(system.replies.counters.packets for system in self.systems)
+        apart = self.apart
+        walked, replied = self.progress_of_memory() if apart is None else apart.ask("progress")
         work = issued + filled + replied
         if self.mapping_calls is not None:
             work += self.mapping_calls.pieces()
         return work + walked if self.paging is None else self.paging.progress(work, walked)
 
+    def progress_of_memory(self) -> tuple[int, int]:
+        """Walks that have ended, and replies that the memory side has sent."""
+        walked = sum(c.walks for system in self.systems for c in system.walkers.counters)
+        return walked, sum(system.replies.counters.packets for system in self.systems)
+
     def _report(self) -> str:
-        return "\n".join(
-            f"  {line}" for component in self.components() for line in component.waiting()
-        )
+        apart = self.apart
+        each = (component.waiting() for component in self.components())
+        waiting = chain.from_iterable(each) if apart is None else apart.waiting()
+        return "\n".join(f"  {line}" for line in waiting)

@@ -11,7 +11,7 @@ from attrs import evolve
 from gpusim.config.schema import L2Config
 from gpusim.core.component import Component
 from gpusim.core.engine import Environment, Port, Sink, Wakeable
-from gpusim.core.interfaces import Packets, Route
+from gpusim.core.interfaces import Inbound, Packets, Route
 from gpusim.core.interleaving import (
     RANDOM,
     GroupedInterleaving,
@@ -64,6 +64,7 @@ from gpusim.machine.domains import Domain
 from gpusim.machine.virtual_caches import build_fbt
 
 if TYPE_CHECKING:
+    from gpusim.hardware.border import SmEnd
     from gpusim.hardware.node import AskedBanks
 
 
@@ -92,6 +93,7 @@ class MemorySystem:
         remote_walks: where others go; None: there are none.
         far_misses: what the L2 cache asks other GPUs for; None: it keeps no line of theirs.
         translations: where TLBs send what they do not have: to the walkers, or to a stage before.
+        border: the SMs' end of the border, where both sides have loops of their own; else None.
     """
 
     def __init__(
@@ -126,11 +128,12 @@ class MemorySystem:
         entry = 0 if config.l2.entry is None else config.l2.entry.cycles(config.clock)
         ports, sources = domain.link_ports, domain.copy_ports + domain.link_ports
         there = with_ports(domain.partitions.ways_there(sms, domain.banks), sources, ports, -entry)
-        self.requests = Network(
-            self._network_site("requests"),
-            Ways(len(sms) + sources, banks + ports, more=entry, longer=there),
-            self._to_banks_or_links(first_sm + len(sms)),
+        self._make_requests = partial(
+            Network,
+            ways=Ways(len(sms) + sources, banks + ports, more=entry, longer=there),
+            packets=self._to_banks_or_links(first_sm + len(sms)),
         )
+        self.requests = self._make_requests(self._network_site("requests"))
         back = with_ports(domain.partitions.ways_back(sms, domain.banks), ports, sources, 0)
         ahead = config.l2.latency.cycles(config.clock)
         self.replies = Network(
@@ -154,11 +157,33 @@ class MemorySystem:
             else WarpWalkers(site, way, config.walk.warps, domain.sms)
         )
         self.translations: Stage = self.walkers
+        self.border: SmEnd | None = None
 
-    def _network_site(self, way: str) -> NetworkSite:
+    def request_network(self, env: Environment) -> Network:
+        """A network as that of requests, on another loop, which counts where that does."""
+        network = self._make_requests(self._network_site("requests", env))
+        network.counters = self.requests.counters
+        return network
+
+    @property
+    def entrances(self) -> Sequence[Sink]:
+        """Where SMs send requests, and then whatever else has entrances."""
+        return (self.requests if self.border is None else self.border.requests).entrances
+
+    @property
+    def exits(self) -> Sequence[Inbound]:
+        """Where replies come to SMs, and then to whatever else has links."""
+        return self.replies.links if self.border is None else self.border.replies
+
+    @property
+    def walks(self) -> Sink:
+        """Where TLBs send what they do not have."""
+        return self.translations.requests if self.border is None else self.border.walkers
+
+    def _network_site(self, way: str, env: Environment | None = None) -> NetworkSite:
         config = self.domain.config
         return NetworkSite(
-            self.env,
+            env or self.env,
             f"crossbar.{way}{self._suffix}",
             config.crossbar,
             config.clock,

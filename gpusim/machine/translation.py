@@ -272,7 +272,7 @@ class TranslationStages:
             return self._stages[name][self._group(self._scope(name), sms[0])].requests
         systems = dict.fromkeys(self._system_of[sm] for sm in sms)
         if len(systems) == 1:
-            return next(iter(systems)).translations.requests
+            return next(iter(systems)).walks
         return WalkersOfDomains(
             {app: one.translations for one in systems for app in one.domain.apps}
         )

@@ -18,6 +18,21 @@ def acts_of(machine: Machine) -> tuple[list[CounterRow], list[str]]:
 
     What a user's policy raises is a warning: the run is over, and its result is kept.
     """
+    totals, warnings = own_acts(machine)
+    if machine.apart is not None:
+        there, warned = machine.apart.ask("acts")
+        totals = {path: total + there[path] for path, total in totals.items()}
+        warnings += warned
+    about = "times that it decided otherwise than if it were not there"
+    rows = [
+        CounterRow(path, 0, "", ACTED, total, "1", about, later=True)
+        for path, total in totals.items()
+    ]
+    return rows, list(dict.fromkeys(warnings))
+
+
+def own_acts(machine: Machine) -> tuple[dict[str, int], list[str]]:
+    """How often policies acted in this process, by path; and warnings."""
     totals: dict[str, int] = {}
     warnings = []
     for key, policy in machine.policies():
@@ -33,9 +48,4 @@ def acts_of(machine: Machine) -> tuple[list[CounterRow], list[str]]:
             continue
         if acted is not None:
             totals[path] = totals.get(path, 0) + acted
-    about = "times that it decided otherwise than if it were not there"
-    rows = [
-        CounterRow(path, 0, "", ACTED, total, "1", about, later=True)
-        for path, total in totals.items()
-    ]
-    return rows, list(dict.fromkeys(warnings))
+    return totals, warnings

@@ -96,8 +96,7 @@ def _name(row: CounterRow) -> str:
 
 def _drained(machine: Machine) -> Iterator[str]:
     """Every queue and every MSHR is empty, every credit is back."""
-    for component in machine.components():
-        left = component.in_flight()
+    for component, left in machine.unfinished():
         if left:
             yield f"drained: {component.name} still holds {left} requests or warps"
 

@@ -194,7 +194,14 @@ class LaunchNumbers:
         """What an application has counted up to this cycle."""
         machine = self._machine
         states = np.array([sm.ledger.sums[app] for sm in machine.sms], np.int64).sum(axis=0)
-        return _Amount(machine.env.now, self._counters.read(app), states)
+        counters = self.read(app)
+        if machine.apart is not None:
+            counters = counters + machine.apart.ask("launches", app)
+        return _Amount(machine.env.now, counters, states)
+
+    def read(self, app: int) -> NDArray[np.int64]:
+        """What this process has counted of an application up to this cycle."""
+        return self._counters.read(app)
 
     def _numbers(self, app: int, amount: _Amount) -> dict[str, int | float]:
         """The headline numbers of what an application has counted."""

@@ -144,7 +144,8 @@ def running(machine: Machine) -> bool:
 
 def sample(machine: Machine, done: bool = False) -> Progress:
     """How far `machine` is now, or, at its end (`done`), how long its applications took."""
-    sms = machine.sms
+    sms, apart = machine.sms, machine.apart
+    behind = in_memory_side(machine) if apart is None else apart.ask("monitor")
     return Progress(
         warps_done=machine.warps_ended,
         warps_running=sum(sm.resident for sm in sms),
@@ -156,25 +157,30 @@ def sample(machine: Machine, done: bool = False) -> Progress:
                 f"tlb_{level}": sum(tlb.in_flight() for tlb in tlbs)
                 for level, tlbs in machine.tlbs.items()
             },
-            "walk": sum(system.walkers.in_flight() for system in machine.systems),
+            "walk": behind["walk"],
             "l1": sum(l1.in_flight() for l1 in machine.l1s),
-            "crossbar": sum(
-                network.in_flight()
-                for system in machine.systems
-                for network in (system.requests, system.replies)
-            ),
-            "l2": sum(bank.in_flight() for system in machine.systems for bank in system.banks),
-            "dram": sum(
-                one.in_flight()
-                for system in machine.systems
-                for one in (*system.memory_side, *system.channels)
-            ),
+            **behind,
         },
         launches=sum(scheduler.launches_begun for scheduler in machine.schedulers),
         blocks_done=sum(scheduler.blocks_ended for scheduler in machine.schedulers),
         blocks_known=sum(scheduler.blocks_known for scheduler in machine.schedulers),
         done=done,
     )
+
+
+def in_memory_side(machine: Machine) -> dict[str, int]:
+    """What is not finished in each part behind the crossbar, and in that."""
+    systems = machine.systems
+    return {
+        "walk": sum(one.walkers.in_flight() for one in systems),
+        "crossbar": sum(
+            network.in_flight() for one in systems for network in (one.requests, one.replies)
+        ),
+        "l2": sum(bank.in_flight() for one in systems for bank in one.banks),
+        "dram": sum(
+            part.in_flight() for one in systems for part in (*one.memory_side, *one.channels)
+        ),
+    }
 
 
 def _activity(machine: Machine, done: bool) -> Activity:

@@ -117,7 +117,8 @@ class RunOptions:
         start: file of `gpusim.checkpoint`, from which the run starts instead of skipping.  Where
             neither `until`, `skip`, `sample` nor `start` is given, the workload tells them.
         cores: processes that the run may use: machines on which parts of a `LaunchSample` are timed
-            run side by side.  Results are the same.
+            run side by side; or the two sides of a machine with ``crossbar.order = "memory-first"``
+            do.  Results are the same.
         cost: whether to measure what translation costs: the same work is run without page faults,
             without page walks and without all translation, before the run itself.
 
@@ -194,8 +195,8 @@ class RunOptions:
     cores: int = field(
         default=1,
         metadata=_facts(
-            "Cores that a run with --sample launches=N may use (default 1): its N parts run side "
-            "by side.",
+            "Cores that a run may use (default 1): with --sample launches=N, whose N parts run "
+            "side by side, or two of a machine with crossbar.order=memory-first.",
             int,
         ),
     )

@@ -17,6 +17,7 @@ from gpusim.machine import Machine, Tenant
 from gpusim.results.result import Result
 from gpusim.results.run_data import RunData
 from gpusim.runs.conservation import check_conservation
+from gpusim.runs.cores import check_options, on_cores
 from gpusim.runs.launch_numbers import LaunchNumbers
 from gpusim.runs.listening import listen
 from gpusim.runs.monitor import Progress, every, now_and_then
@@ -109,11 +110,13 @@ class Run:
         started = time.perf_counter()
         options, log = self.options, self.options.log
         _forget_earlier_machines(self.tenants)
+        own_modules = own_modules_of(self.model, self.tenants, self.observers.attach)
+        check_options(self.model.config, options)
         with (
             ResultWriter(options.output) as writer,
             ExitStack() as until_end,
             nullcontext() if log is None else RunLog(log, options.log_every or LOG_EVERY) as lines,
-            own_code_errors(own_modules_of(self.model, self.tenants, self.observers.attach)),
+            own_code_errors(own_modules),
         ):
             timing = timing_of(options, self.model, self.workload, self.tenants)
             until_end.enter_context(timing.others(self._run_other))
@@ -122,16 +125,17 @@ class Run:
             self._start_onlookers(machine, lines)
             numbers = LaunchNumbers(machine)
             stopping = Stopping(machine, parse_rules(options.until, machine.names))
-            run_machine(machine)
-            finish()
-            self._report_end(machine, lines)
-            data = run_data(
-                machine,
-                Ended(self.model, self.workload, options, self.observers.command_line, started),
-                stopping.stops(),
-                timing,
-                numbers,
-            )
+            with on_cores(machine, options, numbers, own_modules):
+                run_machine(machine)
+                finish()
+                self._report_end(machine, lines)
+                data = run_data(
+                    machine,
+                    Ended(self.model, self.workload, options, self.observers.command_line, started),
+                    stopping.stops(),
+                    timing,
+                    numbers,
+                )
             data = timing.of_whole(data, machine, numbers)
             return writer.finish(data if add_costs is None else add_costs(data))
 

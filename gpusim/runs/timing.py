@@ -90,10 +90,13 @@ def timing_of(
         from gpusim.runs.checkpoint.matching import replay_of
 
         return replay_of(options.start, model, workload, tenants)
-    if options.cores > 1 and "launches" not in options.sample:
+    one_loop = model.config.crossbar.order is None
+    if options.cores > 1 and "launches" not in options.sample and one_loop:
         raise UserError(
             f"--cores {options.cores}: a run uses one core, but for --sample launches=N, whose "
-            "parts run side by side; runs of a sweep do by --jobs"
+            "parts run side by side, and a machine whose sides of the crossbar have event loops of "
+            "their own, in another order of events (--set crossbar.order=memory-first, which "
+            "changes the digest); runs of a sweep do by --jobs"
         )
     if not options.sample:
         if not options.skip:

@@ -24,6 +24,7 @@ from simpy.core import BoundClass, EmptySchedule, Infinity, StopSimulation
 from simpy.events import URGENT, Event
 
 from gpusim.core.engine.loop import NEVER, EventLoop, Resumed, Sleeper, Wake
+from gpusim.core.engine.sides import Sides
 
 Yielded = int | Event | None
 ProcessGenerator = Generator[Yielded, Any, Any]
@@ -187,3 +188,27 @@ def _is_at_work(entry: Wake | Event | None, cycle: int) -> bool:
     if isinstance(entry, Wake) and entry.onlooker:
         return False
     return _is_live(entry, cycle)
+
+
+class LeadingEnvironment(Environment):
+    """Time of the leading one of two sides, which runs both (see `gpusim.core.engine.sides`).
+
+    Attributes:
+        sides: what runs them.
+        upcoming: the cycle of the next event of the following side that is not an onlooker's.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sides: Sides | None = None
+        self.upcoming: Callable[[], int] = lambda: NEVER
+
+    def run_all(self) -> None:
+        assert self.sides is not None
+        try:
+            self.sides.run_all()
+        finally:
+            self._active_proc = None
+
+    def next_cycle(self) -> int:
+        return min(super().next_cycle(), self.upcoming())

@@ -359,6 +359,28 @@ class EventLoop:
         finally:
             self._active_proc = None
 
+    def first_cycle(self) -> int:
+        """The first cycle, now or later, that has an entry, an onlooker's too; else `NEVER`."""
+        if self._urgent:
+            return self._now
+        return self._cycles[0] if self._cycles else NEVER
+
+    def enter(self, cycle: int) -> None:
+        """Begin a cycle, after the current one, of which nothing is left."""
+        if cycle != self._now:
+            _enter(self, cycle)
+
+    def finish_cycle(self) -> None:
+        """Process the entries of the current cycle until none is left."""
+        slots, cycles, cycle = self._slots, self._cycles, self._now
+        while True:
+            if self._urgent:
+                self._fire(self._urgent.pop(0))
+            elif not cycles or cycles[0] != cycle:
+                return
+            elif _live_through(self, slots[cycle & _SLOT], cycle):
+                _leave(self)
+
     def breathe(self) -> None:
         """Let Python look for signals: it does so only between instructions that it interprets."""
         raise NotImplementedError

@@ -65,8 +65,8 @@ class BankWait(Trailed):
         next_at = max(self._next_at, start)
         if next_at < end:
             pieces.add(_L2, next_at, end)
-            self._stalls.book(_L2, next_at, min(end, self.until), pieces)
+            pieces.blame_those_of(self._stalls, _L2, next_at, min(end, self.until))
             end = next_at
         if start < end:
             pieces.add(_INTERCONNECT, start, end)
-            self._stalls.book(_INTERCONNECT, max(start, self._arrived), end, pieces)
+            pieces.blame_those_of(self._stalls, _INTERCONNECT, max(start, self._arrived), end)

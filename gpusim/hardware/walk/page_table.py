@@ -155,6 +155,24 @@ class PageTable(Mappings):
         path = self._paths.get(tag) or self._path(tag)
         return None if path is None else path.mapping
 
+    def learn(self, tag: int, first: int, frame: int, pages: int, writable: bool) -> Mapping:
+        """The mapping of a page that is mapped, maybe by another process.
+
+        Args:
+            tag: the page.
+            first: first page of the mapping, tagged.
+            frame: its first frame.
+            pages: how many of the smallest pages it covers.
+            writable: whether stores to it are allowed.
+        """
+        known = self.find(tag)
+        if known is None:
+            known = Mapping(first, frame, pages, writable=writable)
+            path = PagePath((), (), known)
+            for page in range(first, first + pages):
+                self._paths[page] = path
+        return known
+
     def _path(self, tag: int) -> PagePath | None:
         """What a walk of a tagged page reads, if it is mapped."""
         path = self._paths.get(tag)

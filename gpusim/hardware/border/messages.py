@@ -1,0 +1,37 @@
+"""What is told across the border, word by word.
+
+A message begins with its cycle.  Its second word has its kind in the lowest bits, and above them
+what fits in with it; then come other words, as those who tell and hear have them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mypy_extensions import i64
+
+REQUEST: Final[i64] = 0
+"""A request enters the network.  To memory."""
+TRANSLATION: Final[i64] = 1
+"""A translation goes to the walkers.  To memory."""
+LEFT: Final[i64] = 2
+"""A request has left the network, which has room for another one.  To the SMs."""
+REPLY: Final[i64] = 3
+"""A request is answered.  To the SMs."""
+ADMITTED: Final[i64] = 4
+"""The walkers have taken a translation out of their queue.  To the SMs."""
+TRANSLATED: Final[i64] = 5
+"""A translation is answered.  To the SMs."""
+STALLED: Final[i64] = 6
+"""A bank of the L2 cache has been stalled.  To the SMs."""
+
+KIND_BITS: Final[i64] = 4
+"""Of the second word, for the kind of the message."""
+KINDS: Final[i64] = 15
+
+BYTE: Final[i64] = 8
+"""Bits of a `Kind`, a `State`, and an application."""
+BYTES: Final[i64] = 255
+PLACE: Final[i64] = 16
+"""Bits of the number of a bank, link or SM, and of flits."""
+PLACES: Final[i64] = 65535
