@@ -6,13 +6,13 @@ import mmap
 import os
 import platform
 import signal
+import sys
 import time
 import traceback
 import warnings
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from multiprocessing import Pipe
-from multiprocessing.connection import Connection
 from types import TracebackType
 from typing import Any, Final
 
@@ -75,8 +75,12 @@ class MemoryProcess:
         self._parent = os.getpid()
         self._memory = mmap.mmap(-1, LINE_BYTES)
         self._here, self._there = Pipe()
+        self._line: Line
+        self._leading: Leading
 
     def __enter__(self) -> MemoryProcess:
+        if sys.platform == "win32":
+            raise AssertionError("refused above")
         machine, joined, env = self._machine, self._joined, self._machine.env
         assert isinstance(env, LeadingEnvironment)
         apart = MemoryApart(machine, self.ask)
@@ -103,7 +107,7 @@ class MemoryProcess:
     ) -> None:
         self._here.close()
         with uninterrupted():
-            if self._child:
+            if self._child and sys.platform != "win32":
                 os.kill(self._child, signal.SIGKILL)
                 os.waitpid(self._child, 0)
 
@@ -213,13 +217,13 @@ class _Checked(Sides):
 
 def _rest(looks: int) -> None:
     """Let others have this core."""
-    if looks < _YIELDS:
+    if looks < _YIELDS and sys.platform != "win32":
         os.sched_yield()
     else:
         time.sleep(_NAP)
 
 
-def _send_failure(there: Connection, error: BaseException) -> None:
+def _send_failure(there: Any, error: BaseException) -> None:
     """Tell the other process what went wrong, as it is or, if that cannot be sent, as text."""
     if not isinstance(error, Exception):
         error = RuntimeError(f"{type(error).__name__}: {error}")
