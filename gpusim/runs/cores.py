@@ -37,10 +37,15 @@ def check_options(config: GpuConfig, options: RunOptions) -> None:
     if options.events is not None:
         raise UserError(f"--events {options.events}: not with {why}")
     _refuse_records(options, _OF_BOTH, why)
-    if options.cores > 1:
+    if _apart(config, options):
         if options.cores > _MOST:
             raise UserError(f"--cores {options.cores}: the machine has two sides: at most {_MOST}")
         _refuse_records(options, _OF_MEMORY, "--cores 2: the memory side is in another process")
+
+
+def _apart(config: GpuConfig, options: RunOptions) -> bool:
+    """Whether the memory side runs in a process of its own; of a sample, parts take the cores."""
+    return config.crossbar.order is not None and options.cores > 1 and not options.sample
 
 
 def _refuse_records(options: RunOptions, names: Collection[str], why: str) -> None:
@@ -63,7 +68,7 @@ def on_cores(
     Raises:
         UserError: two cores need another computer.
     """
-    if options.cores == 1 or machine.joined is None:
+    if not _apart(machine.config, options):
         return nullcontext()
     from gpusim.machine.sides.process import MemoryProcess
 

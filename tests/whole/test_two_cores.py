@@ -250,6 +250,15 @@ def test_another_computer(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "an x86-64 processor; this is Linux on aarch64" in " ".join(outcome.stderr.split())
 
 
+def test_parts_of_a_sample_take_the_cores() -> None:
+    sizes = {"layers": 8}
+    one, *others = (
+        run("tiny", "kv_append", parameters=sizes, overrides=ORDER, sample="launches=3", cores=cores)
+        for cores in (1, 2, 3)
+    )
+    assert {other.digest for other in others} == {one.digest}
+
+
 def children(of: int | None = None) -> set[int]:
     """The processes that a process (default: this one) has started and not waited for."""
     return {child.pid for child in psutil.Process(of).children()}
