@@ -8,11 +8,13 @@ import signal
 import sys
 import threading
 import time
+import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from multiprocessing.connection import Connection
-from typing import Any, Generic, TypeVar
+from contextlib import contextmanager, suppress
+from functools import partial
+from multiprocessing import Pipe
+from typing import Any, Generic, NoReturn, TypeVar
 
 import psutil
 
@@ -29,6 +31,64 @@ def can_fork() -> bool:
     return "fork" in multiprocessing.get_all_start_methods()
 
 
+class Child:
+    """A copy of this process that carries out a call; it ends when this one does.
+
+    Args:
+        call: what to do.
+    """
+
+    def __init__(self, call: Callable[[], None]) -> None:
+        self._exit_code: int | None = None
+        self._pid = 0
+        if sys.platform == "win32":
+            raise AssertionError("see can_fork")
+        parent = os.getpid()
+        _flush()
+        with no_interrupts(), warnings.catch_warnings():
+            # A thread that draws the progress holds no lock that the copy needs.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            self._pid = os.fork()
+            if not self._pid:
+                _begin(parent, call)
+
+    def exit_code(self) -> int:
+        """How it ended, once it has; negative: by that signal."""
+        if self._exit_code is None:
+            _, status = os.waitpid(self._pid, 0)
+            self._exit_code = os.waitstatus_to_exitcode(status)
+        return self._exit_code
+
+    def end(self) -> None:
+        """End it, whatever it does."""
+        with uninterrupted():
+            if self._exit_code is None and sys.platform != "win32":
+                os.kill(self._pid, signal.SIGKILL)
+                self.exit_code()
+
+
+def _begin(parent: int, call: Callable[[], None]) -> NoReturn:
+    """Be the copy."""
+    code = 1
+    try:
+        start_child(parent)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        call()
+        code = 0
+    except BaseException:  # noqa: BLE001  (it may not go on as the process that it is a copy of)
+        traceback.print_exc()
+    finally:
+        _flush()
+        os._exit(code)
+
+
+def _flush() -> None:
+    """Write out what has been printed: a copy would print it again, or lose it."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):  # closed, or there is none
+            stream.flush()
+
+
 class Forked(Generic[Answer]):
     """A call that a copy of this process carries out.
 
@@ -38,14 +98,9 @@ class Forked(Generic[Answer]):
     """
 
     def __init__(self, call: Callable[[], Answer], name: str) -> None:
-        context: Any = multiprocessing.get_context("fork")
         self._name = name
-        self._answer, sender = context.Pipe(duplex=False)
-        self._process = context.Process(target=_carry_out, args=(call, sender), daemon=True)
-        with no_interrupts(), warnings.catch_warnings():
-            # A thread that draws the progress holds no lock that the copy needs.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            self._process.start()
+        self._answer, sender = Pipe(duplex=False)
+        self._child = Child(partial(_carry_out, call, sender))
         sender.close()
 
     def answer(self) -> Answer:
@@ -58,9 +113,8 @@ class Forked(Generic[Answer]):
         try:
             error, found = self._answer.recv()
         except EOFError:
-            self._process.join()
             raise UserError(
-                f"{self._name}: its process has died ({_end_in_words(self._process.exitcode)}); "
+                f"{self._name}: its process has died ({_in_words(self._child.exit_code())}); "
                 "a traceback above tells of an error, none of too little memory"
             ) from None
         if error is not None:
@@ -70,15 +124,11 @@ class Forked(Generic[Answer]):
 
     def end(self) -> None:
         """End the process, whatever it does."""
-        with uninterrupted():
-            self._process.kill()
-            self._process.join()
-            self._answer.close()
+        self._child.end()
+        self._answer.close()
 
 
-def _carry_out(call: Callable[[], Any], sender: Connection) -> None:
-    start_child(os.getppid())
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+def _carry_out(call: Callable[[], Any], sender: Any) -> None:
     try:
         sender.send((None, call()))
     except UserError as error:
@@ -87,8 +137,8 @@ def _carry_out(call: Callable[[], Any], sender: Connection) -> None:
         sender.send((type(error)(*error.args), None))
 
 
-def _end_in_words(code: int | None) -> str:
-    return f"signal {-code}" if code is not None and code < 0 else f"exit status {code}"
+def _in_words(code: int) -> str:
+    return f"signal {-code}" if code < 0 else f"exit status {code}"
 
 
 def start_child(parent: int) -> None:

@@ -251,10 +251,9 @@ def test_another_computer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_parts_of_a_sample_take_the_cores() -> None:
-    sizes = {"layers": 8}
+    options: dict[str, Any] = {"parameters": {"layers": 8}, "sample": "launches=3"}
     one, *others = (
-        run("tiny", "kv_append", parameters=sizes, overrides=ORDER, sample="launches=3", cores=cores)
-        for cores in (1, 2, 3)
+        run("tiny", "kv_append", overrides=ORDER, cores=cores, **options) for cores in (1, 2, 3)
     )
     assert {other.digest for other in others} == {one.digest}
 

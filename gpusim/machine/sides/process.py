@@ -9,7 +9,6 @@ import signal
 import sys
 import time
 import traceback
-import warnings
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from multiprocessing import Pipe
@@ -20,8 +19,7 @@ from gpusim.core.engine import LeadingEnvironment, Sides
 from gpusim.core.engine.apart import Following, Leading
 from gpusim.core.engine.line import LINE_BYTES, Line
 from gpusim.core.errors import UserError, own_code_errors
-from gpusim.files.children import can_fork, no_interrupts
-from gpusim.files.interrupts import uninterrupted
+from gpusim.files.children import Child, can_fork
 from gpusim.machine.machine import Machine
 from gpusim.machine.sides.apart import MemoryApart, readers_of
 
@@ -70,26 +68,16 @@ class MemoryProcess:
         self._joined = machine.joined
         self._readers = {**readers_of(machine), **readers}
         self._own_modules = own_modules
-        self._child = 0
         self._failure: Exception | None = None
         self._parent = os.getpid()
         self._memory = mmap.mmap(-1, LINE_BYTES)
         self._here, self._there = Pipe()
-        self._line: Line
-        self._leading: Leading
 
     def __enter__(self) -> MemoryProcess:
-        if sys.platform == "win32":
-            raise AssertionError("refused above")
         machine, joined, env = self._machine, self._joined, self._machine.env
         assert isinstance(env, LeadingEnvironment)
         apart = MemoryApart(machine, self.ask)
-        with no_interrupts(), warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # of threads, which it never needs
-            child = os.fork()
-            if not child:
-                self._run_memory()
-        self._child = child
+        self._child = Child(self._run_memory)
         self._there.close()
         line = Line(self._memory, 0, self._pause)
         self._line = line
@@ -106,10 +94,7 @@ class MemoryProcess:
         trace: TracebackType | None,
     ) -> None:
         self._here.close()
-        with uninterrupted():
-            if self._child and sys.platform != "win32":
-                os.kill(self._child, signal.SIGKILL)
-                os.waitpid(self._child, 0)
+        self._child.end()
 
     # -- this process ------------------------------------------------------------------------------
 
@@ -152,9 +137,7 @@ class MemoryProcess:
 
     def _end(self) -> UserError:
         """The other process has ended and has not said why."""
-        _, status = os.waitpid(self._child, 0)
-        self._child = 0
-        code = os.waitstatus_to_exitcode(status)
+        code = self._child.exit_code()
         how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
         return UserError(f"--cores 2: the second process has ended: {how}")
 
@@ -162,21 +145,16 @@ class MemoryProcess:
 
     def _run_memory(self) -> None:
         """Be the process of the memory side."""
-        status = 1
+        self._here.close()
         try:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
-            self._here.close()
             joined = self._joined
             line = Line(self._memory, 1, self._pause_there)
             with own_code_errors(self._own_modules):
                 Following(joined.memory, joined.to_sms, line, self._answer).run_all()
         except _Over:
-            status = 0
+            pass
         except BaseException as error:  # noqa: BLE001  (it is raised again in the other process)
             _send_failure(self._there, error)
-        finally:
-            os._exit(status)
 
     def _answer(self) -> None:
         try:
