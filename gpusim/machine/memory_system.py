@@ -148,16 +148,18 @@ class MemorySystem:
         self.own_walks = way
         if ports:
             way = self._walks_anywhere
-        name = f"walkers{self._suffix}"
-        site = WalkersSite(env, config.walk, config.clock, table, apps, name, domain.index)
         self.way = way
-        self.walkers = (
-            Walkers(site, way)
-            if config.walk.warps is None
-            else WarpWalkers(site, way, config.walk.warps, domain.sms)
-        )
+        self.walkers = self._build_walkers(table)
         self.translations: Stage = self.walkers
         self.border: SmEnd | None = None
+
+    def _build_walkers(self, table: PageTable) -> Walkers:
+        domain, config = self.domain, self.domain.config
+        walk, name = config.walk, f"walkers{self._suffix}"
+        site = WalkersSite(self.env, walk, config.clock, table, self._apps, name, domain.index)
+        if walk.warps is None:
+            return Walkers(site, self.way)
+        return WarpWalkers(site, self.way, walk.warps, domain.sms)
 
     def request_network(self, env: Environment) -> Network:
         """A network as that of requests, on another loop, which counts where that does."""

@@ -23,7 +23,7 @@ from gpusim.runs.amounts import (
 _HDF5_ENDINGS = ("", ".h5", ".hdf5", ".hdf", ".nc", ".nc4")
 """Endings of names of results; readers of netCDF read them, too."""
 
-MOST_CORES = 1024
+_MOST_CORES = 1024
 """Processes of a run."""
 
 
@@ -216,8 +216,8 @@ class RunOptions:
                 f"--output {self.output}: a result is an HDF5 file: write "
                 f"{self.output.with_suffix('.h5')}"
             )
-        if not 1 <= self.cores <= MOST_CORES:
-            raise UserError(f"--cores {self.cores}: must be a whole number from 1 to {MOST_CORES}")
+        if not 1 <= self.cores <= _MOST_CORES:
+            raise UserError(f"--cores {self.cores}: must be a whole number from 1 to {_MOST_CORES}")
         if self.log_every is not None and self.log_every < 1:
             raise UserError(f"--log-every {self.log_every}: must be at least 1")
         if self.log_every is not None and self.log is None:

@@ -93,6 +93,7 @@ class Run:
         )
         self.observers = observers
         self.tenants = assign_sms(model, workload)
+        self._own_modules = own_modules_of(model, self.tenants, observers.attach)
 
     def execute(self) -> Result:
         """Run the machine to its end, check it, and write the result.
@@ -110,13 +111,12 @@ class Run:
         started = time.perf_counter()
         options, log = self.options, self.options.log
         _forget_earlier_machines(self.tenants)
-        own_modules = own_modules_of(self.model, self.tenants, self.observers.attach)
         check_options(self.model.config, options)
         with (
             ResultWriter(options.output) as writer,
             ExitStack() as until_end,
             nullcontext() if log is None else RunLog(log, options.log_every or LOG_EVERY) as lines,
-            own_code_errors(own_modules),
+            own_code_errors(self._own_modules),
         ):
             timing = timing_of(options, self.model, self.workload, self.tenants)
             until_end.enter_context(timing.others(self._run_other))
@@ -125,7 +125,7 @@ class Run:
             self._start_onlookers(machine, lines)
             numbers = LaunchNumbers(machine)
             stopping = Stopping(machine, parse_rules(options.until, machine.names))
-            with on_cores(machine, options, numbers, own_modules):
+            with on_cores(machine, options, numbers, self._own_modules):
                 run_machine(machine)
                 finish()
                 self._report_end(machine, lines)
@@ -176,7 +176,7 @@ class Run:
         if report is not None:
             machine.env.start(now_and_then(machine, report), onlooker=True)
         attach = self.observers.attach
-        with own_code_errors(own_modules_of(self.model, self.tenants, attach)):
+        with own_code_errors(self._own_modules):
             if attach is not None:
                 attach(machine)
             run_machine(machine)

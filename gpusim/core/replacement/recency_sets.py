@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpusim.core.mapping import Mapping
 from gpusim.core.mapping_sets import MappingSets, first_page
-from gpusim.core.state_sets import Gone, StateSets
+from gpusim.core.replacement.dict_sets import DictSets
+from gpusim.core.state_sets import Gone
 from gpusim.core.unboxed import IntDict, first_key
 
 
-class RecencySets(StateSets):
-    """Each set is a dict, whose first entry is the least recently used one and goes first.
+class RecencySets(DictSets):
+    """The first entry of a set is the least recently used one, and goes first."""
 
-    Args:
-        sets, ways: how many sets there are, and entries of each.
-    """
-
-    __slots__ = ("_sets", "_ways")
-
-    def __init__(self, sets: int, ways: int) -> None:
-        self._ways = ways
-        self._sets: list[IntDict[int]] = [IntDict() for _ in range(sets)]
+    __slots__ = ()
 
     def use(self, index: int, key: int) -> int:
         entries = self._sets[index]
@@ -29,9 +20,6 @@ class RecencySets(StateSets):
             return 0
         state = entries[key] = entries.pop(key)
         return state
-
-    def look(self, index: int, key: int) -> int:
-        return self._sets[index].get(key, 0)
 
     def add(self, index: int, key: int, state: int) -> Gone:
         entries = self._sets[index]
@@ -46,10 +34,6 @@ class RecencySets(StateSets):
         entries[key] = state
         return gone, last
 
-    def mark(self, index: int, key: int, state: int) -> None:
-        entries = self._sets[index]
-        entries[key] = entries[key] | state
-
     def evict(self, index: int) -> Gone:
         entries = self._sets[index]
         gone = first_key(entries)
@@ -58,13 +42,6 @@ class RecencySets(StateSets):
     def remove(self, index: int, key: int) -> int:
         entries = self._sets[index]
         return entries.pop(key) if key in entries else 0
-
-    def used(self, index: int) -> int:
-        return len(self._sets[index])
-
-    def keys(self) -> Iterator[int]:
-        for entries in self._sets:
-            yield from entries
 
     def clear(self) -> None:
         for entries in self._sets:

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpusim.core.replacement.base import Replacement, victim_of
+from gpusim.core.replacement.dict_sets import DictSets
 from gpusim.core.replacement.recency import is_plain_lru
 from gpusim.core.replacement.recency_sets import RecencySets
 from gpusim.core.state_sets import Gone, StateSets
-from gpusim.core.unboxed import MYPYC, IntDict
+from gpusim.core.unboxed import MYPYC
 
 if MYPYC:
     from gpusim.core.compiled_only.lru_sets import FEW_WAYS, LruSets
 
 
-class ReplacedSets(StateSets):
-    """Sets that are dicts, in the charge of a replacement policy.
+class ReplacedSets(DictSets):
+    """Sets in the charge of a replacement policy.
 
     Args:
         sets, ways: how many sets there are, and entries of each.
         replacement: the policy.
     """
 
-    __slots__ = ("_replacement", "_sets", "_ways")
+    __slots__ = ("_replacement",)
 
     def __init__(self, sets: int, ways: int, replacement: Replacement) -> None:
-        self._ways = ways
+        super().__init__(sets, ways)
         self._replacement = replacement
-        self._sets: list[IntDict[int]] = [IntDict() for _ in range(sets)]
         for one in self._sets:  # numbered in this order
             replacement.adopt(one, ways)
 
@@ -36,9 +34,6 @@ class ReplacedSets(StateSets):
         if state:
             self._replacement.touch(index, key)
         return state
-
-    def look(self, index: int, key: int) -> int:
-        return self._sets[index].get(key, 0)
 
     def add(self, index: int, key: int, state: int) -> Gone:
         entries = self._sets[index]
@@ -51,10 +46,6 @@ class ReplacedSets(StateSets):
         entries[key] = state
         self._replacement.insert(index, key)
         return gone
-
-    def mark(self, index: int, key: int, state: int) -> None:
-        entries = self._sets[index]
-        entries[key] = entries[key] | state
 
     def evict(self, index: int) -> Gone:
         entries = self._sets[index]
@@ -70,13 +61,6 @@ class ReplacedSets(StateSets):
             del entries[key]
             self._replacement.forget(index, key)
         return state
-
-    def used(self, index: int) -> int:
-        return len(self._sets[index])
-
-    def keys(self) -> Iterator[int]:
-        for entries in self._sets:
-            yield from entries
 
     def clear(self) -> None:
         for index, entries in enumerate(self._sets):

@@ -1,7 +1,8 @@
 """What is told across the border, word by word.
 
-A message begins with its cycle.  Its second word has its kind in the lowest bits, and above them
-what fits in with it; then come other words, as those who tell and hear have them.
+A message begins with its cycle.  Its second word has the kind of the message in the lowest bits,
+and further numbers above them.  The words behind it are of each kind: the end that sends them
+(`memory_end`, `sm_end`, `trails`) and the one that takes them out have them in the same order.
 """
 
 from __future__ import annotations
