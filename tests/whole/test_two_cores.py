@@ -99,6 +99,12 @@ def test_a_queue_of_walks_that_is_full() -> None:
     assert two["stalls"]["gups"]["walker"] > 0
 
 
+def test_masks_of_bytes_are_longer_than_a_word() -> None:
+    masks = {"l1.sector": "32B", "l2.sector": "32B", "l2.byte_masks": True}
+    one, two = one_and_two("tiny", "bfs", overrides=masks)
+    assert two == one
+
+
 def test_a_rule_that_ends_it() -> None:
     one, two = one_and_two("tiny", "mvt", until="600cycles")
     assert two == one

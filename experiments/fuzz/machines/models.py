@@ -165,6 +165,7 @@ PARTS: Mapping[str, Mapping[str, Setting]] = {
     "readers cache": {"node.caching": "reader"},
     "one table of a node": {"node.page_tables": "shared"},
     "copy engines": {"node.copy_engines.count": 1, "node.copy_engines.bandwidth": "32GB/s"},
+    "memory first": {"crossbar.order": "memory-first"},
     "fixed moves": {"node.migration.cost": "fixed", "node.migration.latency": "300 cycles"},
 }
 """What a model may lack, or have otherwise, by what it is called; of several keys, so that values

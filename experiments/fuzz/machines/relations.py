@@ -155,6 +155,15 @@ def kept(random: Random, design: Design, _result: Result) -> Iterator[str]:
             yield from differ(one, other)
 
 
+def on_two_cores(_random: Random, design: Design, _result: Result) -> Iterator[str]:
+    """A machine whose memory has a loop of its own counts on two cores what it does on one."""
+    design = changed(design, {"crossbar.order": "memory-first"})
+    with run(design) as one, run(design, cores=2) as other:
+        if other.digest != one.digest and not design.events:
+            yield f"the digest is {one.digest} on one core, {other.digest} on two"
+        yield from differ(one, other)
+
+
 def costs(_random: Random, design: Design, result: Result) -> Iterator[str]:
     """Measuring what translation costs changes nothing of the run."""
     if set(design.options) & {"sample", "until", "skip"}:
@@ -234,6 +243,7 @@ RELATIONS: dict[Relation, int] = {
     recorded: 3,
     kept: 3,
     costs: 3,
+    on_two_cores: 6,
     **NO_DIFFERENCE,
     **SHOWN,
     **LONE,

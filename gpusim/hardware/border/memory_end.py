@@ -35,6 +35,7 @@ from gpusim.hardware.border.messages import (
     REPLY,
     REQUEST,
     TRANSLATED,
+    take_long,
 )
 from gpusim.hardware.border.trails import ToldPieces, ToldStalls
 from gpusim.hardware.crossbar import Entrance, Link, Network
@@ -56,9 +57,9 @@ class CrossedRequest(MemoryRequest):
     __slots__ = ("number",)
 
     def __init__(self, head: i64, words: Words) -> None:
-        app = head >> BYTE & BYTES
-        sm = head >> 2 * BYTE & PLACES
-        tag, address, sectors = words.take(), words.take(), words.take()
+        app = head >> BYTE & PLACES
+        sm = head >> BYTE + PLACE & PLACES
+        tag, address, sectors = words.take(), words.take(), take_long(words)
         trail = pair(_INTERCONNECT, words.take())
         asid = tag >> ASID_SHIFT
         super().__init__(head & BYTES, app, asid, sm, tag, address, -1, sectors, 0, None, trail)
@@ -240,7 +241,7 @@ class MemoryEnd(Hearer):
             request = CrossedRequest(head, words)
             number = request.sm - self._first_sm
             self._landings[number].inside += 1
-            link = self._links[head >> 2 * BYTE + PLACE]
+            link = self._links[head >> BYTE + 2 * PLACE]
             link.put(arrival >> PLACE, request, number, arrival & PLACES)
         else:
             extra = words.take()

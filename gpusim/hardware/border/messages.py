@@ -11,6 +11,8 @@ from typing import Final
 
 from mypy_extensions import i64
 
+from gpusim.core.unboxed import Words
+
 REQUEST: Final[i64] = 0
 """A request enters the network.  To memory."""
 TRANSLATION: Final[i64] = 1
@@ -31,8 +33,33 @@ KIND_BITS: Final[i64] = 4
 KINDS: Final[i64] = 15
 
 BYTE: Final[i64] = 8
-"""Bits of a `Kind`, a `State`, and an application."""
+"""Bits of a `Kind`, and of a `State`."""
 BYTES: Final[i64] = 255
 PLACE: Final[i64] = 16
-"""Bits of the number of a bank, link or SM, and of flits."""
+"""Bits of the number of a bank, link, SM or application, and of flits."""
 PLACES: Final[i64] = 65535
+
+_LONG_BITS: Final = 62
+_LONG: Final = (1 << _LONG_BITS) - 1
+
+
+def tell_long(told: Words, value: int) -> None:
+    """Put in an integer of any length, not a negative one: a mask of bytes has more than 64 bits.
+
+    Each word but the last one has 62 bits of it, from the lowest ones on, and is negative.
+    """
+    while value > _LONG:
+        told.append(-1 - (value & _LONG))
+        value >>= _LONG_BITS
+    told.append(value)
+
+
+def take_long(words: Words) -> int:
+    """Take out what `tell_long` has put in."""
+    value, shift = 0, 0
+    word = words.take()
+    while word < 0:
+        value |= int(-1 - word) << shift
+        shift += _LONG_BITS
+        word = words.take()
+    return value | int(word) << shift

@@ -34,6 +34,7 @@ from gpusim.hardware.border.messages import (
     REQUEST,
     STALLED,
     TRANSLATION,
+    tell_long,
 )
 from gpusim.hardware.border.trails import go_on
 from gpusim.hardware.crossbar import Link, Network, NetworkCounters
@@ -92,12 +93,12 @@ class FarLink(Link):
         at: i64 = arrival
         size: i64 = flits
         told.append(self.env._now)
-        head = (self._index << PLACE | sm) << BYTE | app
+        head = (self._index << PLACE | sm) << PLACE | app
         told.append((head << BYTE | kind) << KIND_BITS | REQUEST)
         told.append(at << PLACE | size)
         told.append(request.tag)
         told.append(request.address)
-        told.append(request.sectors)
+        tell_long(told, request.sectors)
         told.append(request.trail[-1])
         told.append(end.away.add(request))
 
