@@ -128,3 +128,11 @@ def test_an_application_alone_has_all_time_slices(skip: str, overhead: str) -> N
         for name in ("time-slices", "by-sm")
     ]
     assert cycles[0] == cycles[1] > 0
+
+
+def test_no_slice_goes_on_after_the_end() -> None:
+    work = gpusim.load_workload("launches", "smoke", overrides={"count": 2, "blocks": 2})
+    model = gpusim.load_model("tiny", overrides={"sharing": "time-slices"})
+    result = gpusim.simulate(model, work, skip="1launches")
+    rows = result.counters[result.counters["counter"] == "held_cycles"]
+    assert 0 < rows["value"].sum() <= result.summary["cycles"]

@@ -25,7 +25,7 @@ ALWAYS = ("intervals", "walks", "requests", "dram", "tlb")
 OTHERS = tuple(name for name in RECORDS if name not in ALWAYS)
 """Records that are kept now and then."""
 
-_EVENTS, _CUT, _SKIPPED, _SAMPLED = 0.25, 0.2, 0.06, 0.04
+_EVENTS, _CUT, _SKIPPED, _SAMPLED = 0.25, 0.2, 0.06, 0.06
 """Shares of cases with events of pages, and those in which not all is timed."""
 
 _PHYSICAL = ("remap", "unmap", "synonym", "shootdown")
@@ -38,6 +38,8 @@ SAMPLES = (
     "windows=3,length=30instructions,warm=10instructions",
     "windows=2,length=launch",
     "windows=4,length=20instructions,warm=5instructions,by=launch,seed=3",
+    "launches=2,warm=1",
+    "launches=3,waves=4,warm=2,seed=5",
 )
 
 

@@ -159,12 +159,16 @@ class BlockScheduler(Component):
         while True:
             self._take_ended()
             self._end_and_begin(queue)
-            if self.on_change is not None:
-                self.on_change.now()
+            self._tell_change()
             if queue.is_over():
                 return
             self._place_blocks()
             yield self._pause()
+
+    def _tell_change(self) -> None:
+        """It may have work now that it had not, or none any more."""
+        if self.on_change is not None:
+            self.on_change.now()
 
     def has_work(self) -> bool:
         """Whether it has blocks to place, or in residence."""

@@ -217,6 +217,7 @@ class SkippingScheduler(NodeScheduler):
             elif isinstance(one, SharedLaunch):
                 yield from self._run_launch(one)
             self._end_launch(one)
+            self._tell_change()
 
     def _as_copy(self, launch: Launch) -> Copy | None:
         return None if self.pace.skips(self) else super()._as_copy(launch)
@@ -285,8 +286,7 @@ class SkippingScheduler(NodeScheduler):
         one.works = True
         self._running.append(one)
         self._rates = [StartRate(self._dispatch) for _ in self._seats]
-        if self.on_change is not None:
-            self.on_change.now()
+        self._tell_change()
         while not one.is_over():
             self._take_ended()
             self._place_blocks()
