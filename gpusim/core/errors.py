@@ -103,6 +103,10 @@ class DeadlockError(SimulatorError, RuntimeError):
     """Requests were in flight, but none made progress; the message says what waits for what."""
 
 
+class StarvedError(DeadlockError):
+    """An application got nowhere beside others that ran again and again until it had ended."""
+
+
 class WrongMappingError(SimulatorError):
     """Something answered a page with what the page table does not say of it."""
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final
 
 from attrs import frozen
 
 from gpusim.core.counters import CounterRow
+from gpusim.core.engine import Watchdog
+from gpusim.core.errors import DeadlockError, StarvedError
 from gpusim.core.warp_program import Application
 
 if TYPE_CHECKING:
     from gpusim.machine.machine import Machine
+
+_TIMES: Final = 10
+"""The patience of the watchdog that looks for a standstill, as often as that."""
 
 
 @frozen(eq=False, repr=False)
@@ -51,11 +56,27 @@ class FirstRuns:
         tenant = machine.tenants[app]
         if tenant.restart is not None and app not in self.of:
             self._keep(app)
-        if any(other.in_flight() for other in machine.schedulers):
+        if self.late():
             return tenant.restart() if tenant.restart is not None else None
         for other in machine.schedulers:
             other.stop()
         return None
+
+    def late(self) -> list[int]:
+        """The applications that have not had their first run."""
+        return [app for app, one in enumerate(self._machine.schedulers) if one.in_flight()]
+
+    def in_flight(self) -> int:
+        """What is not finished, while others wait for a first run."""
+        return self._machine.in_flight() if self.late() else 0
+
+    def progress(self) -> int:
+        """Changes whenever an application gets on for which others run again and again."""
+        machine, late = self._machine, self.late()
+        if len(late) == len(machine.tenants):
+            return machine.env.now
+        issued = sum(sm.counters[app].instructions for sm in machine.sms for app in late)
+        return issued + sum(l1.counters[app].fills for l1 in machine.l1s for app in late)
 
     def end(self, app: int) -> None:
         """The first run of an application ends in this cycle, wherever it is.
@@ -66,7 +87,7 @@ class FirstRuns:
         machine = self._machine
         machine.schedulers[app].end_first_run()
         self._keep(app)
-        if any(other.in_flight() for other in machine.schedulers):
+        if self.late():
             return
         self._shared_rows = [row for row in machine.counter_rows() if not row.app]
         for scheduler in machine.schedulers:
@@ -96,4 +117,31 @@ class FirstRuns:
             tuple(row for row in machine.counter_rows() if row.app == name),
             tuple(tuple(sm.ledger.sums[app]) for sm in machine.sms),
             machine.schedulers[app].warps_launched,
+        )
+
+
+class FirstRunsWatchdog(Watchdog):
+    """Stops a run in which an application gets nowhere beside others that run again and again.
+
+    A policy may serve others first for ever.  More patience is needed than with a standstill: an
+    application that only waits for a timer does not get on either.
+
+    Args:
+        machine: some of whose applications are started again.
+        patience: of the watchdog that looks for a standstill.
+        report: returns what waits for what, as text.
+    """
+
+    def __init__(self, machine: Machine, patience: int, report: Callable[[], str]) -> None:
+        self._machine = machine
+        runs = machine.first_runs
+        super().__init__(machine.env, _TIMES * patience, runs.in_flight, runs.progress, report)
+
+    def _standstill(self) -> DeadlockError:
+        machine = self._machine
+        late = ", ".join(repr(machine.names[app]) for app in machine.first_runs.late())
+        return StarvedError(
+            f"cycle {self.env.now}: {late} did not get on in {self.patience} cycles, and others "
+            f"run again and again until it has ended: {machine.in_flight()} requests or warps are "
+            f"unfinished. What waits for what:\n{self.report()}"
         )

@@ -28,7 +28,7 @@ from gpusim.hardware.sm.untimed.scheduler import Pace, SkippingScheduler
 from gpusim.hardware.sm.walk_warp import WalkWarp
 from gpusim.machine.auxiliary_caches import build_sides
 from gpusim.machine.domains import divide, gpus_of
-from gpusim.machine.first_runs import FirstRuns
+from gpusim.machine.first_runs import FirstRuns, FirstRunsWatchdog
 from gpusim.machine.mapping_calls import calls_of
 from gpusim.machine.memory_system import MemorySystem, nothing_beyond
 from gpusim.machine.page_tables import build_page_tables
@@ -135,13 +135,10 @@ class Machine:
         self._further: list[Component] = []
         self._own_states: list[str] = []
         self._take_in()
-        self.watchdog = Watchdog(
-            self.env,
-            config.watchdog.cycles(config.clock),
-            self.in_flight,
-            self._progress,
-            self._report,
-        )
+        patience = config.watchdog.cycles(config.clock)
+        self.watchdog = Watchdog(self.env, patience, self.in_flight, self._progress, self._report)
+        if any(tenant.restart is not None for tenant in self.tenants):
+            FirstRunsWatchdog(self, patience, self._report)
 
     # -- wiring ----------------------------------------------------------------------------------
 

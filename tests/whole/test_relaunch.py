@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import gpusim
-from gpusim.core.errors import UserError
+from gpusim.core.errors import StarvedError, UserError
 from gpusim.machine import Machine
 from gpusim.results.result import Result
 from gpusim.runs.conservation import check_conservation
@@ -85,3 +85,26 @@ def test_instances_are_slices_of_the_gpu(tmp_path: Path) -> None:
     assert [tenant.sms for tenant in tenants] == [range(28), range(28, 70)]
     with pytest.raises(UserError, match=r"MIG instances of 2g\+3g, which tiny cannot have"):
         assign_sms(gpusim.load_model("tiny"), workload)
+
+
+STARVED = """
+relaunch = "until-all-have-run"
+applications = [
+    { name = "one", workload = "atomic_adds" },
+    { name = "two", workload = "atomic_adds" },
+]
+"""
+
+
+def test_an_application_that_starves_beside_one_that_runs_again(tmp_path: Path) -> None:
+    """Writes through the L2 cache of one keep DRAM from reads of the other for ever."""
+    path = tmp_path / "starved.toml"
+    path.write_text(STARVED)
+    parameters = {"blocks": 1, "threads": 32, "times": 1, "stride": 256}
+    overrides = {
+        f"{app}.{key}": value for app in ("one", "two") for key, value in parameters.items()
+    }
+    work = gpusim.load_workload(str(path), "smoke", overrides=overrides)
+    model = gpusim.load_model("tiny", overrides={"l2.writes": "through", "watchdog": "3000 cycles"})
+    with pytest.raises(StarvedError, match="'two' did not get on in 30000 cycles"):
+        gpusim.simulate(model, work)

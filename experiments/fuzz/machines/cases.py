@@ -40,7 +40,7 @@ from experiments.fuzz.machines.relations import (
     relation_called,
 )
 from experiments.fuzz.machines.smaller import smaller
-from gpusim.core.errors import UserError
+from gpusim.core.errors import StarvedError, UserError
 from gpusim.core.user_code import Imports, importing
 
 CASE_SECONDS = 20.0
@@ -126,7 +126,7 @@ def judged(case: Case) -> tuple[str, str]:
                 *violations(design, result),
                 *broken(random, case.relation, design, result),
             ]
-    except UserError as error:
+    except (UserError, StarvedError) as error:
         return REFUSED, str(error)
     except HangError:
         return HANG, traceback.format_exc()

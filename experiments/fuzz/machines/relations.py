@@ -23,7 +23,7 @@ from experiments.fuzz.machines.lone import LONE
 from experiments.fuzz.machines.no_difference import NO_DIFFERENCE
 from experiments.fuzz.machines.programs import Work
 from experiments.fuzz.machines.shown import SHOWN
-from gpusim.core.errors import UserError
+from gpusim.core.errors import StarvedError, UserError
 from gpusim.results.result import Result
 
 Relation = Callable[[Random, Design, Result], Iterator[str]]
@@ -277,5 +277,5 @@ def broken(random: Random, relation: Relation, design: Design, result: Result) -
     try:
         for line in relation(random, design, result):
             yield f"{named(relation)}: {line}"
-    except UserError:
+    except (UserError, StarvedError):
         return

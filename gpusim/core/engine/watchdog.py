@@ -39,7 +39,7 @@ class Watchdog:
         self.patience = patience
         self._in_flight = in_flight
         self._progress = progress
-        self._report = report
+        self.report = report
         self.process = env.start(self._watch(), onlooker=True)
 
     def check_drained(self) -> None:
@@ -60,11 +60,14 @@ class Watchdog:
             elif counted < self.patience:
                 counted, pause = counted + step, step
             else:
-                raise DeadlockError(self._message(f"nothing moved in {self.patience} cycles"))
+                raise self._standstill()
             yield upcoming - self.env.now + pause
+
+    def _standstill(self) -> DeadlockError:
+        return DeadlockError(self._message(f"nothing moved in {self.patience} cycles"))
 
     def _message(self, cause: str) -> str:
         return (
             f"deadlock at cycle {self.env.now}: {cause}, and {self._in_flight()} requests or warps "
-            f"are unfinished. What waits for what:\n{self._report()}"
+            f"are unfinished. What waits for what:\n{self.report()}"
         )
