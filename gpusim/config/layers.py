@@ -75,9 +75,12 @@ def variant_layer(document: Document, name: str) -> Tree:
 
 
 def override_layer(overrides: Mapping[str, object]) -> Tree:
-    """``{"tlb.L2.entries": "1024"}`` as a layer; strings are read as TOML values where they are."""
+    """``{"tlb.L2.entries": "1024"}`` as a layer; strings are read as TOML values where they are.
+
+    A policy is laid before its options, in whatever order they are given.
+    """
     layer: Tree = {}
-    for dotted, value in overrides.items():
+    for dotted, value in sorted(overrides.items(), key=lambda one: _depth(one[0])):
         names = dotted.split(".")
         if not all(names) or len(names) > MOST_NESTED:
             raise UserError(f"--set: {dotted[:80]!r}: not a key; write it like tlb.L2.entries")
@@ -87,6 +90,11 @@ def override_layer(overrides: Mapping[str, object]) -> Tree:
         assert isinstance(single, dict)
         merge(layer, single)
     return layer
+
+
+def _depth(dotted: str) -> int:
+    """How many tables a key is in; that of a policy is where its slot is."""
+    return dotted.removesuffix(".policy").count(".")
 
 
 def own_numbers(overrides: Mapping[str, object] | None) -> dict[str, object]:

@@ -122,6 +122,14 @@ def test_a_variant_builds_on_another(model):
     assert (config.tlb["L2"].entries, config.walk.cost) == (128, "fixed")
 
 
+@pytest.mark.parametrize("slot", ["tlb.L1.array", "tlb.L1.array.policy"])
+def test_options_do_not_depend_on_the_order_of_overrides(slot):
+    given = {"tlb.L1.array.bases": 3, slot: "test-options", "tlb.L1.array.mode": "b"}
+    orders = given, dict(reversed(given.items()))
+    arrays = [load_model("tiny", overrides=order).config.tlb["L1"].array for order in orders]
+    assert arrays[0] == arrays[1] == PolicyConfig("test-options", {"bases": 3, "mode": "b"})
+
+
 def test_overrides_come_last_and_keep_their_type(model):
     overrides = {
         "tlb.L2.entries": "256",

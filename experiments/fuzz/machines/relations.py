@@ -21,6 +21,7 @@ from experiments.fuzz.machines.counted import counted_by_hand
 from experiments.fuzz.machines.designs import Design, write_design
 from experiments.fuzz.machines.lone import LONE
 from experiments.fuzz.machines.no_difference import NO_DIFFERENCE
+from experiments.fuzz.machines.own_policies import own_policy
 from experiments.fuzz.machines.programs import Work
 from experiments.fuzz.machines.shown import SHOWN
 from gpusim.core.errors import StarvedError, UserError
@@ -244,6 +245,7 @@ RELATIONS: dict[Relation, int] = {
     kept: 3,
     costs: 3,
     on_two_cores: 6,
+    own_policy: 6,
     **NO_DIFFERENCE,
     **SHOWN,
     **LONE,
