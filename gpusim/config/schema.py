@@ -8,6 +8,7 @@ are in DRAM clocks, all others in core cycles, unless they are given in ns.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 from attrs import evolve, field, frozen
 
@@ -109,7 +110,7 @@ class L1Config:
         """Sets of lines."""
         return self.size // self.line // self.ways
 
-    @property
+    @cached_property
     def splits(self) -> Sequence[tuple[int, int]]:
         """How unified memory can be divided: bytes of shared memory, and ways of the cache.
 
