@@ -1,10 +1,16 @@
-"""Sectors of a cache as masks of 32-byte sectors, tabled for all masks of a line."""
+"""Sectors of a cache as masks of 32-byte sectors, tabled for all masks of a line.
+
+All caches of a geometry have the same table.
+"""
 
 from __future__ import annotations
+
+from functools import cache
 
 from gpusim.core.warp_program import SECTOR_BYTES, SECTORS
 
 
+@cache
 def touched_sectors(sector: int, line: int) -> list[int]:
     """By mask of 32-byte sectors: the sectors of a cache that it touches, each whole.
 
@@ -16,6 +22,7 @@ def touched_sectors(sector: int, line: int) -> list[int]:
     return [sum(one for one in groups if one & mask) for mask in range(SECTORS + 1)]
 
 
+@cache
 def covered_sectors(sector: int, line: int) -> list[int]:
     """By mask of 32-byte sectors: the sectors of a cache that it has in whole."""
     groups = _groups(sector, line)
