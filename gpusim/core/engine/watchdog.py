@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import Final
 
+from mypy_extensions import mypyc_attr
+
 from gpusim.core.engine.loop import NEVER, EventLoop
 from gpusim.core.errors import DeadlockError
 
@@ -12,6 +14,7 @@ _LOOKS: Final = 100
 """How often the watchdog looks before its patience is at an end."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Watchdog:
     """Stops a run in which no event is left, or events happen but make no progress.
 
