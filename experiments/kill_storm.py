@@ -160,6 +160,8 @@ def _problems(place: Path, runs: int) -> list[str]:
     if len(table) != runs or set(table["state"]) != {"done"} or _whole(place) != runs:
         states = table["state"].value_counts().to_dict()
         found.append(f"{len(table)} points ({states}), {_whole(place)} results; must be {runs}")
+    failed = filter(None, map(RunFolder(place).failed, table["key"]))
+    found += [f"{one.label} failed: {one.failure.message}" for one in failed]
     left = [*place.rglob(PARTIAL), *(place / "claims").iterdir(), *(place / "failures").iterdir()]
     found += [f"left behind: {path.name}" for path in left]
     for row in table.sample(min(len(table), _CHECKED), random_state=0).to_dict("records"):

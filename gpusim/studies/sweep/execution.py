@@ -213,9 +213,10 @@ class Execution:
             self._finish(key, FailedRun(key, label, outcome, self._attempts[key]))
 
     def _again(self, attempt: _Attempt) -> None:
+        """After all others: what killed its process, such as too little memory, may be over."""
         remove(attempt.task.trace)
         self._claims.give_back(attempt.key)
-        self._todo.insert(0, attempt.key)
+        self._todo.append(attempt.key)
 
     def _finish(self, key: str, found: Facts | FailedRun) -> None:
         if isinstance(found, Facts):
