@@ -24,7 +24,7 @@ from gpusim.runs.monitor import Progress, every, now_and_then
 from gpusim.runs.monitor import sample as progress_of
 from gpusim.runs.options import RunOptions
 from gpusim.runs.outcome import Ended, run_data
-from gpusim.runs.page_events import play, read_events
+from gpusim.runs.page_events import PageEvent, play, read_events
 from gpusim.runs.recorder import Recorder
 from gpusim.runs.run_log import LOG_EVERY, RunLog
 from gpusim.runs.stopping import Stopping, parse_rules
@@ -107,11 +107,10 @@ class Run:
             DeadlockError: the simulated machine stands still.
             ConservationError: the simulator is wrong.
         """
-        add_costs = self._measured_costs() if self.options.cost else None
-        started = time.perf_counter()
         options, log = self.options, self.options.log
-        _forget_earlier_machines(self.tenants)
         check_options(self.model.config, options)
+        rules = parse_rules(options.until, [tenant.name for tenant in self.tenants])
+        events = None if options.events is None else read_events(options.events, self.tenants)
         with (
             ResultWriter(options.output) as writer,
             ExitStack() as until_end,
@@ -119,12 +118,15 @@ class Run:
             own_code_errors(self._own_modules),
         ):
             timing = timing_of(options, self.model, self.workload, self.tenants)
+            add_costs = self._measured_costs() if options.cost else None
+            started = time.perf_counter()
+            _forget_earlier_machines(self.tenants)
             until_end.enter_context(timing.others(self._run_other))
             machine = timing.machine(self.model.config, self.tenants, self.workload.seed)
             finish = listen(machine, Recorder(writer, options.record))
-            self._start_onlookers(machine, lines)
+            self._start_onlookers(machine, events, lines)
             numbers = LaunchNumbers(machine)
-            stopping = Stopping(machine, parse_rules(options.until, machine.names))
+            stopping = Stopping(machine, rules)
             with on_cores(machine, options, numbers, self._own_modules):
                 run_machine(machine)
                 finish()
@@ -159,10 +161,12 @@ class Run:
         lengths = lengths_of(list(ideal_twins(self.model.config)), run)
         return lambda data: with_costs(data, lengths)
 
-    def _start_onlookers(self, machine: Machine, lines: RunLog | None) -> None:
+    def _start_onlookers(
+        self, machine: Machine, events: Sequence[PageEvent] | None, lines: RunLog | None
+    ) -> None:
         """Start what happens beside the programs: events of pages, reports, processes of users."""
-        if self.options.events is not None:
-            machine.env.start(play(machine, read_events(self.options.events, self.tenants)))
+        if events is not None:
+            machine.env.start(play(machine, events))
         if self.observers.progress is not None:
             machine.env.start(now_and_then(machine, self.observers.progress), onlooker=True)
         if lines is not None:

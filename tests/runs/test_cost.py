@@ -101,6 +101,25 @@ SMALL = ("tiny", "a100-mig", "kepler-uvm")
 
 
 @pytest.mark.turns(4)
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"skip": "nope"},
+        {"sample": "nope=3"},
+        {"events": "none.jsonl"},
+        {"output": "no-folder/run.h5"},
+        {"cores": 2},
+    ],
+    ids=lambda wrong: next(iter(wrong)),
+)
+def test_a_wrong_option_is_found_before_twins_are_run(wrong: dict[str, object]) -> None:
+    def never(progress: object) -> None:
+        pytest.fail("a machine runs")
+
+    with pytest.raises(UserError, match="^(?!.*the run without)"):
+        gpusim.simulate("tiny", workload_of("bfs"), cost=True, progress=never, **wrong)
+
+
 @pytest.mark.parametrize("model", quick(data_names("models"), "tiny"))
 def test_each_machine_has_twins_that_can_be_built(model: str) -> None:
     """What a recipe adds does not forbid to take translation out."""
