@@ -110,7 +110,6 @@ class Run:
         options, log = self.options, self.options.log
         check_options(self.model.config, options)
         rules = parse_rules(options.until, [tenant.name for tenant in self.tenants])
-        events = None if options.events is None else read_events(options.events, self.tenants)
         with (
             ResultWriter(options.output) as writer,
             ExitStack() as until_end,
@@ -118,6 +117,7 @@ class Run:
             own_code_errors(self._own_modules),
         ):
             timing = timing_of(options, self.model, self.workload, self.tenants)
+            events = None if options.events is None else read_events(options.events, self.tenants)
             add_costs = self._measured_costs() if options.cost else None
             started = time.perf_counter()
             _forget_earlier_machines(self.tenants)
