@@ -116,7 +116,7 @@ def test_a_wrong_option_is_found_before_twins_are_run(wrong: dict[str, object]) 
     def never(progress: object) -> None:
         pytest.fail("a machine runs")
 
-    with pytest.raises(UserError, match="^(?!.*the run without)"):
+    with pytest.raises(UserError, match=r"^(?!.*the run without)"):
         gpusim.simulate("tiny", workload_of("bfs"), cost=True, progress=never, **wrong)
 
 
