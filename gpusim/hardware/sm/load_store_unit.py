@@ -112,6 +112,8 @@ class LoadStoreUnit(Answerable, Turning):
         upcoming = replies.ready
         if done.ready < upcoming:
             upcoming = done.ready
+        if translated.ready < upcoming:
+            upcoming = translated.ready
         if (
             (self._retry or self._accesses)
             and not self.stall.active

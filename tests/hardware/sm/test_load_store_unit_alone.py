@@ -73,10 +73,6 @@ def test_a_page_that_went_while_it_was_translated_is_asked_for_again() -> None:
     assert bench.tlb.claims == [11, 11 + TRANSLATION]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="the unit sleeps past a translation on its way where something wakes it earlier",
-)
 def test_a_translation_that_takes_long_is_taken_in_its_cycle() -> None:
     slow = 9
     bench = Bench(tlb=slow)
