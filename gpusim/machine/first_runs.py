@@ -71,12 +71,12 @@ class FirstRuns:
         return self._machine.in_flight() if self.late() else 0
 
     def progress(self) -> int:
-        """Changes whenever an application gets on for which others run again and again."""
+        """Changes whenever something is counted of an application that others wait for."""
         machine, late = self._machine, self.late()
         if len(late) == len(machine.tenants):
             return machine.env.now
-        issued = sum(sm.counters[app].instructions for sm in machine.sms for app in late)
-        return issued + sum(l1.counters[app].fills for l1 in machine.l1s for app in late)
+        names = {machine.names[app] for app in late}
+        return sum(row.value for row in machine.counter_rows() if row.app in names)
 
     def end(self, app: int) -> None:
         """The first run of an application ends in this cycle, wherever it is.
