@@ -15,6 +15,7 @@ from attrs import define
 from gpusim.core.streams import IN_TURN, StreamUse, made_use
 from gpusim.core.warp_program import Application, Asked, Buffer, LaneChunk, Launch
 from gpusim.programs.device import AddressSpace
+from gpusim.programs.pieces import move_piece
 from gpusim.programs.tracer import BlockTracer, Shape, StepTracer
 
 
@@ -95,12 +96,18 @@ class Kernel(ABC):
 def traced(
     body: Callable[[BlockTracer], Iterator[None] | None], tracer: BlockTracer
 ) -> Iterator[LaneChunk]:
-    """What a tracer records of a body, piece by piece."""
+    """What a tracer records of a body, piece by piece.
+
+    A piece, and after the last one the tracer, is forgotten here when it is handed over: a block in
+    residence would keep it, tens of KiB a warp.
+    """
+    pieces: list[LaneChunk] = []
     for _ in body(tracer) or ():
-        if tracer.full and (chunk := tracer.take()):
-            yield chunk
-    if chunk := tracer.take():
-        yield chunk
+        if tracer.full and move_piece(tracer, pieces):
+            yield pieces.pop()
+    if move_piece(tracer, pieces):
+        del tracer
+        yield pieces.pop()
 
 
 def maker_of(application: Application) -> object:

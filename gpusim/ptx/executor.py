@@ -10,6 +10,7 @@ from attrs import define
 
 from gpusim.core.errors import UserError
 from gpusim.core.warp_program import LaneChunk, Op
+from gpusim.programs.pieces import move_piece
 from gpusim.ptx.async_steps import mbarrier_done
 from gpusim.ptx.batch import EXITED, WAITING, Batch
 from gpusim.ptx.device_memory import AccessError
@@ -88,13 +89,15 @@ class Executor:
         """
         batch = self._batch
         record = batch.record
+        pieces: list[LaneChunk] = []  # none is kept here once it is handed over
         with np.errstate(all="ignore"):
             while (place := self._next()) is not None:
                 self._turn(place)
-                if record is not None and record.full and (chunk := record.take()):
-                    yield chunk
-            if record is not None and (chunk := record.take()):
-                yield chunk
+                if record is not None and record.full and move_piece(record, pieces):
+                    yield pieces.pop()
+            batch.registers.clear()
+            if record is not None and move_piece(record, pieces):
+                yield pieces.pop()
 
     # -- turns -------------------------------------------------------------------------------------
 

@@ -1,5 +1,6 @@
 """The authoring interface: what each instruction does and records."""
 
+import sys
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -172,6 +173,15 @@ class Loop(Kernel):
             k.load(self.array, k.t)
             k.compute(1)
             yield
+
+
+def test_a_piece_is_not_kept_once_it_is_handed_over() -> None:
+    array = AddressSpace().allocate("a", np.zeros(256, dtype=np.int64))
+    kernel = Loop(shape=Shape.linear(256, 256), array=array, iterations=1000)
+    running = kernel.run_block(0, 32)
+    for _ in range(2):
+        piece = next(running)
+        assert sys.getrefcount(piece) == 2, "`piece`, and the argument"
 
 
 @pytest.mark.parametrize("iterations", [10, 1000, 5000])
