@@ -15,6 +15,7 @@ from gpusim.core.request import Kind, MemoryRequest
 from gpusim.core.states import State
 from gpusim.core.warp_program import SECTOR_BYTES, SECTOR_COUNTS, SECTORS
 from gpusim.hardware.node.link import NodeLink
+from gpusim.hardware.node.link_ends import LinkEnds
 from gpusim.hardware.node.packet import Packet, RemoteAccess, Way
 from gpusim.hardware.node.reader_copies import AskedBanks, ReaderCopies, RemoteFetch
 from gpusim.hardware.node.traffic import PairTraffic
@@ -102,7 +103,7 @@ class Gateway(Component):
         self.env = site.env
         self.name = f"gateway[{site.gpu}]"
         self.instance = site.gpu
-        self.arrivals: Port[Packet] = Port(site.env, f"{self.name}.arrivals")
+        self.arrivals = LinkEnds(site.env)
         self.walks: Port[MemoryRequest] = Port(site.env, f"{self.name}.walks")
         self.walk_answers: Port[Packet] = Port(site.env, f"{self.name}.walk_answers")
         self.on_remote: Probe[[int, int]] = Probe()
@@ -126,7 +127,8 @@ class Gateway(Component):
         """Packets that have come, and wait for room in the crossbar."""
         self._outstanding = 0
         self.process = site.env.start(self._run())
-        for port in (self.arrivals, self.walks, self.walk_answers):
+        self.arrivals.connect(self.process)
+        for port in (self.walks, self.walk_answers):
             port.connect(self.process)
         for way in (*ports.requests_out, *ports.answers_out):
             way.connect(self.process)
@@ -163,8 +165,8 @@ class Gateway(Component):
         walks, walk_answers = self.walks, self.walk_answers
         while True:
             now = self.env._now
-            while arrivals.ready <= now and (packet := arrivals.take()) is not None:
-                self._arrived(packet)
+            while arrivals.ready <= now:
+                self._arrived(arrivals.take())
             upcoming = self._hear_host(now)
             if self._coming:
                 self._send_waiting()
@@ -388,7 +390,7 @@ class Switch(Component):
 
     def __init__(self, env: EventLoop) -> None:
         self.env = env
-        self.arrivals: Port[Packet] = Port(env, "switch.arrivals")
+        self.arrivals = LinkEnds(env)
         self._links: Sequence[NodeLink] = ()
         self.process = env.start(self._run())
         self.arrivals.connect(self.process)
@@ -398,11 +400,14 @@ class Switch(Component):
         self._links = links
 
     def _run(self) -> Generator[int | None, None, None]:
+        arrivals = self.arrivals
         while True:
-            while (packet := self.arrivals.take()) is not None:
+            now = self.env._now
+            while arrivals.ready <= now:
+                packet = arrivals.take()
                 packet.hop += 1
                 self._links[packet.route[packet.hop]].send(packet)
-            yield self.arrivals.pause()
+            yield None if arrivals.ready == NEVER else arrivals.ready - now
 
 
 def _request_data(request: MemoryRequest) -> int:

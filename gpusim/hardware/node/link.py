@@ -13,11 +13,12 @@ from mypy_extensions import mypyc_attr
 from gpusim.config.node import NodeLinkConfig
 from gpusim.core.component import Component
 from gpusim.core.counters import count
-from gpusim.core.engine import EventLoop, Port, Probe
+from gpusim.core.engine import EventLoop, Probe
 from gpusim.core.law import Law, laws_of
 from gpusim.core.metrics import GigabytesPerSecond, Metric, Ratio, declare_metrics
 from gpusim.core.unboxed import IntList, between
 from gpusim.files.units import Hertz
+from gpusim.hardware.node.link_ends import LinkEnds
 from gpusim.hardware.node.packet import Packet
 
 
@@ -89,7 +90,7 @@ class NodeLink(Component):
         Law("bytes_in", "bytes_out", "bytes sent into links", "bytes that came out of them"),
     )
 
-    def __init__(self, site: NodeLinkSite, index: int, name: str, arrivals: Port[Packet]) -> None:
+    def __init__(self, site: NodeLinkSite, index: int, name: str, arrivals: LinkEnds) -> None:
         env, config = site.env, site.config
         self.env = env
         self.name = name
@@ -106,6 +107,7 @@ class NodeLink(Component):
         self._begins = IntList()
         """Cycles in which it begins with packets that it has not begun with."""
         self._arrivals = arrivals
+        self._lane = arrivals.open_lane()
         self.on_packet: Probe[[int, int, int, int, int, int, int]] = Probe()
 
     def full(self) -> bool:
@@ -136,15 +138,14 @@ class NodeLink(Component):
         counters.bytes_in += size
         counters.wait_cycles += begin // parts - now
         end = self._free_at = begin + size * self._parts_a_byte
-        self._arrivals.send(packet, -(-end // parts) + self._latency - now)
+        self._arrivals.send(self._lane, packet, -(-end // parts) + self._latency)
         if self.on_packet.listeners:
             app, ends = packet.request.app, (packet.source, packet.target)
             self.on_packet(app, self.instance, *ends, size, begin // parts, -(-end // parts))
 
     def _inside(self) -> list[Packet]:
-        """Packets that have not come out, among those of all links to the same end."""
-        number, arrivals = self.instance, self._arrivals.queue
-        return [packet for packet in arrivals if packet.route[packet.hop] == number]
+        """Packets that have not come out."""
+        return list(self._arrivals.inside(self._lane))
 
     def in_flight(self) -> int:
         return len(self._inside())
