@@ -103,7 +103,7 @@ class Gateway(Component):
         self.env = site.env
         self.name = f"gateway[{site.gpu}]"
         self.instance = site.gpu
-        self.arrivals = LinkEnds(site.env)
+        self.arrivals = LinkEnds()
         self.walks: Port[MemoryRequest] = Port(site.env, f"{self.name}.walks")
         self.walk_answers: Port[Packet] = Port(site.env, f"{self.name}.walk_answers")
         self.on_remote: Probe[[int, int]] = Probe()
@@ -390,7 +390,7 @@ class Switch(Component):
 
     def __init__(self, env: EventLoop) -> None:
         self.env = env
-        self.arrivals = LinkEnds(env)
+        self.arrivals = LinkEnds()
         self._links: Sequence[NodeLink] = ()
         self.process = env.start(self._run())
         self.arrivals.connect(self.process)

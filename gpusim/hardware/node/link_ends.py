@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
 
 from mypy_extensions import i64
 
-from gpusim.core.engine import NEVER, EventLoop, Sleeper
+from gpusim.core.engine import NEVER, Sleeper
 from gpusim.core.engine.loop import Wake
 from gpusim.core.unboxed import Fifo, IntFifo
 from gpusim.hardware.node.packet import Packet
-
-_NONE: Final = -1
 
 
 class Lane:
@@ -23,7 +20,7 @@ class Lane:
         arrivals: when each of them does.
         numbers: of each, among all that were sent to the same end.
         ready: when the first one comes out; `NEVER`: there is none.
-        number: of the first one.
+        number: of the first one, while there is one.
     """
 
     __slots__ = ("arrivals", "number", "numbers", "packets", "ready")
@@ -33,7 +30,7 @@ class Lane:
         self.arrivals = IntFifo()
         self.numbers = IntFifo()
         self.ready: i64 = NEVER
-        self.number: i64 = _NONE
+        self.number: i64 = 0
 
 
 class LinkEnds:
@@ -42,17 +39,13 @@ class LinkEnds:
     Each link has a lane of its own: on a busy one packets wait long, and come out long after
     others that are sent later.
 
-    Args:
-        env: the environment.
-
     Attributes:
         ready: when the next packet comes out; `NEVER`: there is none.
     """
 
-    __slots__ = ("_lanes", "_receiver", "_sent", "env", "ready")
+    __slots__ = ("_lanes", "_receiver", "_sent", "ready")
 
-    def __init__(self, env: EventLoop) -> None:
-        self.env = env
+    def __init__(self) -> None:
         self.ready = NEVER
         self._lanes: list[Lane] = []
         self._receiver: Wake | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.core.engine import NEVER, Environment
+from gpusim.core.engine import NEVER
 from gpusim.core.request import MemoryRequest
 from gpusim.core.unboxed import pair
 from gpusim.hardware.node.link_ends import LinkEnds
@@ -25,7 +25,7 @@ SENT = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 6), st.booleans()), 
 def test_packets_come_out_by_arrival_then_in_the_order_in_which_they_were_sent(
     sent: list[tuple[int, int, bool]],
 ) -> None:
-    ends = LinkEnds(Environment())
+    ends = LinkEnds()
     lanes = [ends.open_lane() for _ in range(4)]
     last = [0] * 4
     waiting: list[tuple[int, int, int]] = []
