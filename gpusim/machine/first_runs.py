@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gpusim.machine.machine import Machine
 
 _TIMES: Final = 10
-"""The patience of the watchdog that looks for a standstill, as often as that."""
+"""Its patience is as many times that of the watchdog that looks for a standstill."""
 
 
 @frozen(eq=False, repr=False)
@@ -142,6 +142,5 @@ class FirstRunsWatchdog(Watchdog):
         late = ", ".join(repr(machine.names[app]) for app in machine.first_runs.late())
         return StarvedError(
             f"cycle {self.env.now}: {late} did not get on in {self.patience} cycles, and others "
-            f"run again and again until it has ended: {machine.in_flight()} requests or warps are "
-            f"unfinished. What waits for what:\n{self.report()}"
+            f"run again and again until it has ended: {self._unfinished()}"
         )

@@ -42,7 +42,7 @@ class Watchdog:
         self.patience = patience
         self._in_flight = in_flight
         self._progress = progress
-        self.report = report
+        self._report = report
         self.process = env.start(self._watch(), onlooker=True)
 
     def check_drained(self) -> None:
@@ -67,10 +67,15 @@ class Watchdog:
             yield upcoming - self.env.now + pause
 
     def _standstill(self) -> DeadlockError:
+        """What a run is stopped with when its patience is at an end."""
         return DeadlockError(self._message(f"nothing moved in {self.patience} cycles"))
 
     def _message(self, cause: str) -> str:
+        return f"deadlock at cycle {self.env.now}: {cause}, and {self._unfinished()}"
+
+    def _unfinished(self) -> str:
+        """The end of each message: how much waits, and for what."""
         return (
-            f"deadlock at cycle {self.env.now}: {cause}, and {self._in_flight()} requests or warps "
-            f"are unfinished. What waits for what:\n{self.report()}"
+            f"{self._in_flight()} requests or warps are unfinished. What waits for what:\n"
+            f"{self._report()}"
         )
