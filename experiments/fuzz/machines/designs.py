@@ -11,11 +11,10 @@ from typing import Any
 
 from attrs import Factory, evolve, field, frozen
 
+from experiments.fuzz.machines.knobs import policies
 from experiments.fuzz.machines.models import MadeModel
 from experiments.fuzz.machines.programs import MADE_UP, App, Work, make_work, toml
 from gpusim.config.load import LoadedModel
-from gpusim.core.registry import SLOT
-from gpusim.files.structure import attributes_of
 from gpusim.results.event_tables import RECORDS
 from gpusim.workloads.workload import Workload
 
@@ -94,9 +93,9 @@ class Design:
         yield f"model {made.base}"
         yield from (f"recipe {name}" for name in made.recipes)
         yield from (f"part {name}" for name in made.parts)
-        for _, attribute, value in attributes_of(config):
-            if (slot := attribute.metadata.get(SLOT)) is not None and value is not None:
-                yield f"{slot} {value.policy}"
+        for _, slot, policy in policies(config):
+            if policy is not None:
+                yield f"{slot} {policy.policy}"
         for app in self.work.apps:
             yield f"program {app.workload}"
             if app.workload == MADE_UP:

@@ -9,6 +9,8 @@ from random import Random
 import gpusim.machine.check_policies  # noqa: F401  (importing it registers all policies)
 from gpusim.config.choices import CHOICES
 from gpusim.config.load import LoadedModel
+from gpusim.config.schema import GpuConfig
+from gpusim.core.policy import PolicyConfig
 from gpusim.core.registry import SLOT, Slot, policy_names
 from gpusim.files.structure import attributes_of
 
@@ -47,13 +49,16 @@ def _values(model: LoadedModel) -> dict[str, Setting]:
     }
 
 
+def policies(config: GpuConfig) -> Iterator[tuple[str, Slot, PolicyConfig | None]]:
+    """The keys that name a policy, the slots that these fill, and what there is."""
+    for key, attribute, value in attributes_of(config):
+        if SLOT in attribute.metadata:
+            yield ".".join(key), attribute.metadata[SLOT], value
+
+
 def policy_keys(model: LoadedModel) -> list[tuple[str, Slot]]:
     """The keys that name a policy, and the slots that these fill."""
-    return [
-        (".".join(key), attribute.metadata[SLOT])
-        for key, attribute, _ in attributes_of(model.config)
-        if SLOT in attribute.metadata
-    ]
+    return [(key, slot) for key, slot, _ in policies(model.config)]
 
 
 def choice_keys(model: LoadedModel) -> list[str]:

@@ -8,10 +8,10 @@ from typing import Any
 
 from experiments.fuzz.machines.agreement import changed, differ, run
 from experiments.fuzz.machines.designs import Design
+from experiments.fuzz.machines.knobs import policies
 from gpusim.core.policy import PolicyConfig
-from gpusim.core.registry import SLOT, Slot, find_policy
+from gpusim.core.registry import Slot, find_policy
 from gpusim.core.user_code import Imports, importing
-from gpusim.files.structure import attributes_of
 from gpusim.plugin import Signals
 from gpusim.results.result import Result
 
@@ -30,11 +30,9 @@ def own_policy(random: Random, design: Design, result: Result) -> Iterator[str]:
 
 def _policies(design: Design) -> Iterator[tuple[str, Slot, PolicyConfig]]:
     """Keys of policies that may be inherited from, their slots, and what there is."""
-    for key, attribute, value in attributes_of(design.model.config):
-        slot = attribute.metadata.get(SLOT)
-        if slot is None or value is None or slot == Slot.TLB_SET:
-            continue  # own kinds of sets count how full entries were
-        yield ".".join(key), slot, value
+    for key, slot, value in policies(design.model.config):
+        if value is not None and slot != Slot.TLB_SET:  # own ones count how full entries were
+            yield key, slot, value
 
 
 def _inherited(base: Any) -> type:
